@@ -233,6 +233,7 @@ def test_a_failing_path_is_one_sentence(runner, path_of, runs):
     assert result.stderr.startswith("Error: The server stopped answering.")
     assert result.stderr.count("\n") == 1
     assert ("airqueue analyze" in result.stderr) is (runs > 0)
+    assert ("go on with `--resume" in result.stderr) is (runs > 0)
 
 
 def test_resuming_in_another_way_is_wrong_usage(runner, path_of):
@@ -248,6 +249,29 @@ def test_resuming_in_another_way_is_wrong_usage(runner, path_of):
 
 
 @pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (
+            {"profile": "quick", "target": "192.0.2.9:5860"},
+            "192.0.2.9:5860, and not with 192.0.2.1",
+        ),
+        (
+            {"profile": "quick", "target": "192.0.2.1:5861"},
+            "192.0.2.1:5861, and not with 192.0.2.1",
+        ),
+        ({"profile": "stations", "target": "192.0.2.1:5860"}, "of several stations"),
+        ({"profile": "uploads", "target": "192.0.2.1:5860"}, "of several stations"),
+    ],
+)
+def test_a_capture_of_something_else_is_not_resumed(runner, path_of, header, says):
+    asked = path_of(FifoProber(Fifo(50)))
+    MemoryCapture.files["a.capture"] = (header, [])
+    done = runner.invoke(main, ["measure", "192.0.2.1", "--resume", "a.capture"])
+    assert (done.exit_code, asked) == (2, [])
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["measure"], "HOST"),
@@ -260,6 +284,7 @@ def test_resuming_in_another_way_is_wrong_usage(runner, path_of):
         (["measure", "h", "--port", "0"], "65535"),
         (["measure", "h", "--capture", "a", "--resume", "b"], "--capture"),
         (["analyze"], "FILE"),
+        (["analyze", "--format", "mgen", "a.drc", "b.drc", "a.drc"], "name each file once"),
         (["analyze", "a", "b"], "one FILE"),
         (["analyze", "a", "--sender-log", "b"], "--format mgen"),
         (["nonsense"], "nonsense"),

@@ -129,8 +129,10 @@ def reproduce_command(
     except UnknownItemError as error:
         raise click.UsageError(sentence(error)) from error
     backend = backend_of(workers, cluster)
-    if exact and cluster is not None:
-        raise click.ClickException("--exact boots a kernel on this machine: leave --cluster out.")
+    if only_list and json_path is not None:
+        raise click.UsageError("--list prints a table and no JSON: leave --json out.")
+    if exact:
+        _check_exact_usage(chosen, sabotage=sabotage, cluster=cluster)
     if only_list:
         command_tables.show_items(stdout(), chosen)
         return
@@ -140,10 +142,6 @@ def reproduce_command(
     began = time.monotonic()
     store = Store(_kept_at(out_path))
     if sabotage:
-        if exact:
-            raise click.ClickException(
-                "--sabotage shows what exact runs have found before: leave --exact out."
-            )
         _sabotage(names, Budget(budget), store, backend, json_path)
         return
     simulated = [each for each in chosen if not each.item.exact]
@@ -165,12 +163,22 @@ def reproduce_command(
     _emit(reproduced, Budget(budget), page, json_path)
 
 
+def _check_exact_usage(chosen: Sequence[Chosen], *, sabotage: bool, cluster: str | None) -> None:
+    """Raise UsageError for what does not go with --exact."""
+    if cluster is not None:
+        raise click.UsageError("--exact boots a kernel on this machine: leave --cluster out.")
+    if sabotage:
+        raise click.UsageError(
+            "--sabotage shows what exact runs have found before: leave --exact out."
+        )
+    if not any(each.item.exact for each in chosen):
+        names = text.listed([each.name for each in choose() if each.item.exact])
+        raise click.UsageError(f"--exact is for {names}: name one of these, or none.")
+
+
 def _check_exact(chosen: Sequence[Chosen], budget: Budget, store: Store) -> None:
     """Raise an error in a sentence where a real kernel is to run and cannot."""
     items = [each for each in chosen if each.item.exact]
-    if not items:
-        names = text.listed([each.name for each in choose() if each.item.exact])
-        raise click.ClickException(f"--exact is for {names}: name one of these, or none.")
     if any(work.kind in measured.KINDS for work in missing(items, budget, store)):
         with tempfile.TemporaryDirectory(prefix="airqueue-") as folder:
             machine.find(Path(folder))
@@ -194,7 +202,7 @@ def _sabotage(
     """Carry out the items as they are and without each mechanism, and tell which verdicts stand."""
     items = chosen_for(names)
     if not items:
-        raise click.ClickException(
+        raise click.UsageError(
             f"--sabotage is for the simulated items of the papers: {text.listed([*names])} has none."
         )
     with shown() as show:

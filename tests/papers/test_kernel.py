@@ -299,7 +299,7 @@ def test_results_of_ones_own_come_before_those_of_the_distribution(tmp_path, mon
 
 def test_exact_is_for_items_that_are_exact():
     done = CliRunner().invoke(reproduce_command, ["rdqm.fig2", "--exact"])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "--exact is for apq.host-ap, beyond.kernel-delays, beyond.kernel-rates" in done.stderr
     listed = CliRunner().invoke(reproduce_command, ["beyond", "--list"]).stdout
     assert " ".join(listed.split()).count("(with --exact)") == len(ITEMS)

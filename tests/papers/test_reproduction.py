@@ -100,8 +100,14 @@ def test_the_command(tmp_path):
 )
 def test_a_cluster_excludes_what_is_for_this_machine(arguments, says):
     refused = CliRunner().invoke(reproduce_command, ["apq.fig6", *arguments])
-    assert refused.exit_code > 0
+    assert refused.exit_code == 2
     assert says in refused.output
+
+
+def test_a_list_is_no_json():
+    refused = CliRunner().invoke(reproduce_command, ["--list", "--json", "-"])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "leave --json out" in refused.stderr
 
 
 def test_a_report_below_a_file_is_refused(tmp_path):

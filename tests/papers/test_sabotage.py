@@ -104,9 +104,9 @@ def test_the_command_tells_what_stands(store):
     assert written["tally"]["discriminating"] == len(written["claims"]) == 6
     assert all(each["reason_without"] for each in written["claims"])
     none = CliRunner().invoke(reproduce_command, ["beyond.queue", "--sabotage"])
-    assert none.exit_code == 1 and "beyond.queue has none" in none.stderr
+    assert none.exit_code == 2 and "beyond.queue has none" in none.stderr
     refused = run("--exact")
-    assert refused.exit_code == 1 and "leave --exact out" in refused.stderr
+    assert refused.exit_code == 2 and "leave --exact out" in refused.stderr
 
 
 def test_every_challenged_claim_is_in_the_file():

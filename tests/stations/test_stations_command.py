@@ -85,13 +85,13 @@ def test_files_that_cannot_be_written_are_found_before_the_measurement(runner, a
     assert not access_point.asked
 
 
-def interrupting(point, after):
-    """Have the access point stop as after Ctrl-C."""
+def interrupting(point, after, error=None):
+    """Have the access point stop as after Ctrl-C, or with an error."""
     whole = point.run
 
     def run(plan, meta, on_progress=None):
         if len(point.runs) == after:
-            raise RunInterrupted(None)
+            raise error or RunInterrupted(None)
         return whole(plan, meta, on_progress)
 
     point.run = run
@@ -104,6 +104,23 @@ def test_ctrl_c_keeps_what_was_measured(runner, access_point):
     assert "Interrupted: only a part was measured." in done.output
     assert json.loads(Path("found.json").read_text("utf-8"))["interrupted"]
     assert len(capture.load("runs.capture").runs) == 8
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (None, 130, "Interrupted. The packet records"),
+        (ProbeError("192.0.2.20 is gone."), 1, "Error: 192.0.2.20 is gone. The packet records"),
+    ],
+)
+def test_without_a_capture_finished_runs_are_kept_too(runner, access_point, error, code, says):
+    interrupting(access_point, 3, error)
+    done = runner.invoke(main, MEASURE)
+    assert done.exit_code == code
+    [kept] = Path().glob("*.capture")
+    assert done.stderr.startswith(says)
+    assert f"airqueue analyze {kept}" in done.stderr
+    assert len(capture.load(kept).runs) == 3
 
 
 def test_ctrl_c_before_the_first_run_says_so(runner, access_point):

@@ -12,7 +12,8 @@ from access_points import AccessPoint
 
 from airqueue.measure import schema
 from airqueue.measure.events import Event
-from airqueue.measure.records import HostReport
+from airqueue.measure.prober import ProbeError
+from airqueue.measure.records import MISSING, HostReport
 from airqueue.measure.stations import observed, plans, queues, shares
 from airqueue.measure.stations.method import measure
 from airqueue.measure.stations.shares import Ratio
@@ -291,6 +292,48 @@ class Sleeper(AccessPoint):
             return super().run(plan, meta, on_progress)
         finally:
             self.rates_bps = whole
+
+
+@dataclasses.dataclass
+class Narrow(AccessPoint):
+    """An access point behind a link that does not carry the largest packets."""
+
+    largest: int = 1492
+
+    def run(self, plan, meta, on_progress=None):
+        run = super().run(plan, meta, on_progress)
+        received = np.where(run.size_bytes <= self.largest, run.received_ns, MISSING)
+        self.runs[-1] = dataclasses.replace(run, received_ns=received)
+        return self.runs[-1]
+
+
+def test_a_path_for_smaller_packets_is_said_to_be_one():
+    prober = Narrow("fifo", (FAST, SLOW))
+    with pytest.raises(ProbeError, match="of 1500 bytes between the server and here none arrived"):
+        measure(prober, NAMES[:2])
+    assert len(prober.runs) == 1
+
+
+@dataclasses.dataclass
+class CutShort(AccessPoint):
+    """An access point of which the first run of each kind is cut short."""
+
+    def run(self, plan, meta, on_progress=None):
+        first = all(run.meta["kind"] != meta["kind"] for run in self.runs)
+        run = super().run(plan, meta, on_progress)
+        if first and meta["kind"] != plans.RATE:
+            self.runs[-1] = run = dataclasses.replace(run, end="sender_silent")
+        return run
+
+
+def test_a_run_that_is_cut_short_is_done_again_and_the_result_says_so():
+    prober = CutShort("fifo", (FAST, SLOW))
+    result = measure(prober, NAMES[:2])
+    assert (result["queues"], result["shares"]) == ("one_queue", "proportional")
+    assert None not in [station["alone_bps"] for station in result["stations"]]
+    [said] = result["warnings"]
+    assert said.startswith(f"Of {len(prober.runs)} runs 3 did not count"), said
+    assert said in stations_lines(result)
 
 
 def test_a_rate_that_was_found_too_low_is_found_again():

@@ -247,10 +247,26 @@ def test_joining_takes_the_rows_of_the_flow_and_adds_what_hosts_report():
     assert run.received_class is None
     classes = np.array([1, 2, 3, 0, 0], dtype=np.uint8)
     ours = records([0, 2], [5, MISSING], received_class=classes[:2] * 0, sent_class=classes[:2])
-    theirs = records([0, 2, 0, 2, 2], [1] * 5, received_class=classes, end="sender_silent")
+    theirs = records([0, 2, 0, 2, 2], [1] * 5, received_class=classes)
     run = joined(ours, theirs, 2)
     assert run.received_class.tolist() == [0, 2]
-    assert run.end == "sender_silent"
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "last", "end"),
+    [
+        # A full queue refused all of the few packets to the station for longer than it waits.
+        ("complete", "sender_silent", 91, "complete"),
+        ("complete", "sender_silent", MISSING, "sender_silent"),
+        ("receiver_silent", "sender_silent", 91, "receiver_silent"),
+        ("complete", "cancelled", 91, "cancelled"),
+        ("receiver_silent", "complete", 91, "receiver_silent"),
+    ],
+)
+def test_a_station_that_gave_up_in_a_silence_and_recorded_on_spoils_nothing(own, theirs, last, end):
+    ours = records([0, 2, 0, 2], [5, MISSING, 7, MISSING], end=own)
+    other = records([0, 2, 0, 2], [MISSING, 90, MISSING, last], end=theirs)
+    assert joined(ours, other, 2).end == end
 
 
 def uploads(seconds=0.5):

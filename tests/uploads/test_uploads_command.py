@@ -36,8 +36,8 @@ def test_the_verdict_comes_first_and_the_file_has_all(runner, cell):
     done = runner.invoke(main, [*MEASURE, "--json", "found.json", "--max-rate", "500mbit"])
     assert done.exit_code == 0, done.output
     assert done.output.splitlines()[0] == (
-        "Stations obey the AIFS and windows of the settings; in one category they win the medium "
-        "equally often."
+        "Stations obey the AIFS and windows of the settings for background; in one category they "
+        "win the medium equally often."
     )
     found = json.loads(Path("found.json").read_text("utf-8"))
     assert (found["obedience"], found["target"]) == ("obeyed", "192.0.2.1:5860")
@@ -57,6 +57,28 @@ def test_settings_that_are_stated_are_judged(runner, cell):
     assert found["settings"]["vo"] == {"aifsn": 2, "cw_min": 15, "cw_max": 1023, "txop_s": 0.0}
     assert found["obedience"] == "not_obeyed"
     assert [c["category"] for c in found["categories"]] == ["vo"]
+
+
+@pytest.mark.parametrize(
+    ("words", "compared"),
+    [
+        ("--edca vo=2/15/1023/0", ["vo"]),
+        ("--edca vo=2/15/1023/0 --edca bk=7/15/1023/0", ["bk", "vo"]),
+        ("--edca be=3/15/1023/0", ["bk"]),
+        ("--edca vo=2/15/1023/0 --category bk", ["bk"]),
+    ],
+)
+def test_categories_whose_settings_are_stated_are_compared(runner, cell, words, compared):
+    done = runner.invoke(main, [*MEASURE, *words.split(), "--json", "-"])
+    found = json.loads(done.output)
+    assert [c["category"] for c in found["categories"]] == compared
+
+
+def test_the_headline_names_the_categories_that_were_compared(runner, cell):
+    done = runner.invoke(main, [*MEASURE, "--category", "bk", "--category", "vi"])
+    assert done.output.startswith(
+        "Stations obey the AIFS and windows of the settings for background and video;"
+    ), done.output
 
 
 def test_a_capture_is_judged_again(runner, cell):
@@ -79,7 +101,8 @@ def test_a_capture_is_judged_again(runner, cell):
         (["--edca", "xx=2/3/7/0"], "categories are bk, be, vi, vo"),
         (["--edca", "vo=2/4/7/0"], "not the exponent 4"),
         (["--edca", "vo=2/3/7/1.504"], "vo=2/3/7/1.504"),
-        (["--edca", "vo=x/3/7/0"], "vo=x/3/7/0"),
+        (["--edca", "vo=x/3/7/0"], "AIFSN, CWMIN and CWMAX are whole numbers"),
+        (["--edca", "vo=2/3/7/0", "--edca", "vo=2/3/7/1ms"], "states a category twice"),
         (["--category", "be"], "'be' is not one of"),
     ],
 )

@@ -26,21 +26,33 @@ def table(access: Access) -> dict[str, Any]:
     }
 
 
-def found(standard: str, true: Settings, category: Any, stated: Settings | None = None) -> Any:
-    """Measure two stations of an access point that have these parameters."""
+def found(
+    standard: str,
+    true: Settings,
+    category: Any,
+    stated: Settings | None = None,
+    line: str | None = None,
+) -> Any:
+    """Measure two stations of an access point that have these parameters.
+
+    ``line``: rate of the wired link from the access point to the server.
+    """
     names = ("here", "phone")
     stations: list[dict[str, Any]] = [{"name": "ap"}]
     flows: list[dict[str, Any]] = []
+    end = "ap" if line is None else "server"
     for name, rate in zip(names, RATES[standard], strict=True):
         stations.append({"name": name, "rate": rate})
-        flows.append({"name": f"to {name}", "from": "ap", "to": name, "source": "external"})
-        flows.append({"name": f"from {name}", "from": name, "to": "ap", "source": "external"})
-    scenario = {
+        flows.append({"name": f"to {name}", "from": end, "to": name, "source": "external"})
+        flows.append({"name": f"from {name}", "from": name, "to": end, "source": "external"})
+    scenario: dict[str, Any] = {
         "phy": {"standard": standard},
         "mac": {"access": "edca", "edca": {name: table(each) for name, each in true.items()}},
         "stations": stations,
         "flows": flows,
     }
+    if line is not None:
+        scenario["hosts"] = [{"name": "server", "link": "ap", "rate": line, "delay": "2 ms"}]
     first, second = ({"down": f"to {name}", "up": f"from {name}"} for name in names)
     config = {"flows": 3, "cell": {"scenario": scenario, **first, "others": [second]}}
     prober = SimulatedProber(config, seed=5, direction="up")
@@ -60,6 +72,18 @@ def test_stations_whose_categories_are_alike_ignore_the_settings():
     result = found("802.11g", alike, "vo", defaults())
     assert result["obedience"] == "not_obeyed"
     assert result["categories"][0]["pairs"][0]["no_difference"]
+
+
+@pytest.mark.parametrize("line", ["2 Mb/s", "5 Mb/s"])
+@pytest.mark.parametrize("category", ["bk", "vo"])
+def test_stations_in_front_of_a_slow_line_are_not_accused(line, category):
+    result = found("802.11g", defaults(), category, line=line)
+    assert (result["obedience"], result["equal"]) == ("undecided", None)
+    assert "a line behind the access point" in result["categories"][0]["pairs"][0]["reason"]
+
+
+def test_a_line_that_carries_all_changes_nothing():
+    assert found("802.11g", defaults(), "bk", line="100 Mb/s")["obedience"] == "obeyed"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from contenders import Contenders, Station
 
 from airqueue.measure import schema
-from airqueue.measure.records import HostReport
+from airqueue.measure.records import MISSING, HostReport
 from airqueue.uploads import ratios, txop
 from airqueue.uploads.accesses import accesses, burst_step_s
 from airqueue.uploads.method import measure
@@ -199,6 +199,48 @@ def test_a_station_that_sends_less_than_it_may_is_not_judged():
     result, _ = found(share_of_plan=0.1)
     assert (result["obedience"], result["equal"]) == ("undecided", None)
     assert "packets waiting" in result["categories"][0]["pairs"][0]["reason"]
+
+
+@dataclasses.dataclass
+class Limited(Contenders):
+    """Stations whose packets pass one link of so many packets a second, or each a link of its own."""
+
+    link_pps: float = 200.0
+    one_link: bool = False
+
+    def run(self, plan, meta, on_progress=None):
+        run = super().run(plan, meta, on_progress)
+        received = np.full(len(run.flow), MISSING)
+        links = [run.flow >= 0] if self.one_link else [run.flow == f for f in np.unique(run.flow)]
+        for rows in links:
+            free, waiting_ns, takes_ns = 0, 60e9 / self.link_pps, 1e9 / self.link_pps
+            for n in np.flatnonzero(rows)[np.argsort(run.received_ns[rows], kind="stable")]:
+                begins = max(free, int(run.received_ns[n]))
+                if begins - run.received_ns[n] < waiting_ns:
+                    received[n] = free = begins + round(takes_ns)
+        self.runs[-1] = dataclasses.replace(run, received_ns=received)
+        return self.runs[-1]
+
+
+@pytest.mark.parametrize("one_link", [True, False])
+@pytest.mark.parametrize("ignores", [True, False])
+@pytest.mark.parametrize("stations", [2, 3])
+def test_what_limits_stations_behind_the_air_is_not_their_access(one_link, ignores, stations):
+    prober = Limited(
+        tuple(Station() for _ in range(stations)), DEFAULTS, ignores=ignores, one_link=one_link
+    )
+    result = measure(prober, NAMES[:stations], defaults(), ("bk",))
+    assert (result["obedience"], result["equal"]) == ("undecided", None)
+    why = "a line behind the access point" if one_link else "they do not seem to share a channel"
+    [of] = result["categories"]
+    assert all(why in pair["reason"] for pair in of["pairs"]), of
+
+
+@pytest.mark.parametrize("frame_us", [200, 240, 300, 350, 450, 700, 1500])
+def test_equal_stations_that_ignore_categories_are_still_said_to(frame_us):
+    # Beside a second station each saves about as much time of backoffs as collisions cost.
+    result, _ = found(of=(Station(frame_us=frame_us),) * 2, ignores=True)
+    assert result["obedience"] == "not_obeyed", result
 
 
 def test_a_path_that_the_limits_cannot_fill_is_named():

@@ -70,6 +70,10 @@ def analyze(
         raise click.UsageError("--sender-log goes with --format mgen, once for each FILE.")
     if file_format == "capture" and len(files) != 1:
         raise click.UsageError("A capture holds a whole measurement; give one FILE.")
+    for logs in (files, sender_logs):
+        named_files = [log for log in logs if log != "-"]
+        if len(set(named_files)) != len(named_files):
+            raise click.UsageError("A log holds one session: name each file once.")
     outputs = Outputs(json_path, report_path)
     outputs.check([*files, *sender_logs])
     header: dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeGuard
 
@@ -35,6 +36,20 @@ def read_capture(path: str) -> tuple[dict[str, Any], list[Run]]:
     # A resumed measurement ends with a complete run, even after an interrupted run.
     cut_short = loaded.torn or (bool(loaded.runs) and loaded.runs[-1].end == "cancelled")
     return {**header, "interrupted": cut_short}, list(loaded.runs)
+
+
+def unnamed_capture() -> str:
+    """Return the name of a capture for which the user has named no file."""
+    return f"airqueue-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}.capture"
+
+
+def where_kept(path: str, *, resumable: bool) -> str:
+    """Say where records are that were measured before the end came."""
+    go_on = f", go on with `--resume {path}`" if resumable else ""
+    return (
+        f"The packet records until then are in {path}: evaluate them with "
+        f"`airqueue analyze {path}`{go_on}."
+    )
 
 
 def check_header(path: str, header: Mapping[str, Any]) -> dict[str, Any]:

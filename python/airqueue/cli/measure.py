@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 import airqueue
-from airqueue.cli.captures import read_capture
+from airqueue.cli.captures import read_capture, unnamed_capture, where_kept
 from airqueue.cli.common import json_option, report_option
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.expect import expect_options, expectation
@@ -78,7 +78,7 @@ class Job:
         if not self.runs:
             return None
         if self.capture_path is None:
-            self.capture_path = f"airqueue-{_now():%Y%m%dT%H%M%SZ}.capture"
+            self.capture_path = unnamed_capture()
             with CaptureFile.create(self.capture_path, self.header) as capture:
                 for run in self.runs:
                     capture.append(run)
@@ -226,7 +226,18 @@ def measure(
 
 def _resume(job: Job, path: str, ctx: click.Context) -> None:
     """Load an interrupted measurement and keep its settings; other settings are wrong usage."""
+    profile, target = job.header["profile"], job.header["target"]
     header, runs = read_capture(path)
+    if header.get("profile", profile) not in api.PROFILES:
+        raise click.UsageError(
+            f"{path} is of several stations, and --resume goes on with captures of one path; "
+            f"`airqueue analyze {path}` judges what {path} holds."
+        )
+    if header.get("target", target) != target:
+        raise click.UsageError(
+            f"{path} was measured with {header['target']}, and not with {target}; one result is of "
+            "one path. Name the same HOST and --port, or leave --resume out."
+        )
     for name in ("profile", "direction", "sizes"):
         if name not in header or header[name] == job.header[name]:
             continue
@@ -277,10 +288,7 @@ def kept(job: Job, measured: Callable[[Display], Document], *, quiet: bool) -> D
             where = job.save()
             if where is None:
                 raise
-            raise ProbeError(
-                f"{error} The packet records until then are in {where}; "
-                f"`airqueue analyze {where}` evaluates them."
-            ) from error
+            raise ProbeError(f"{error} {where_kept(where, resumable=job.resumable)}") from error
     return _interrupted(job)
 
 
@@ -288,12 +296,7 @@ def _interrupted(job: Job) -> Document:
     where = job.save()
     if where is None:
         raise KeyboardInterrupt
-    go_on = f", go on with `--resume {where}`" if job.resumable else ""
-    click.echo(
-        f"Interrupted. The packet records until then are in {where}: evaluate them with "
-        f"`airqueue analyze {where}`{go_on}.",
-        err=True,
-    )
+    click.echo(f"Interrupted. {where_kept(where, resumable=job.resumable)}", err=True)
     header: Mapping[str, Any] = {**job.header, "interrupted": True}
     return api.analyze(job.runs, header).to_json()
 

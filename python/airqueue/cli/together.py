@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
 import click
 
+from airqueue.cli.captures import unnamed_capture, where_kept
 from airqueue.cli.common import stdout, write_named
 from airqueue.cli.errors import INTERRUPTED
 from airqueue.cli.parameters import given_options, read_key
@@ -17,7 +18,7 @@ from airqueue.cli.written import all_written, check_outputs
 from airqueue.measure import schema
 from airqueue.measure.capture import CaptureFile
 from airqueue.measure.events import Event
-from airqueue.measure.prober import Prober
+from airqueue.measure.prober import ProbeError, Prober
 from airqueue.measure.records import Run
 
 Carry = Callable[[Prober, Callable[[Event], None], Callable[[Run], None]], Any]
@@ -80,33 +81,53 @@ def measure_together(
 ) -> None:
     """Measure, and write what was asked for; after Ctrl-C judge the finished runs.
 
-    ``header``: of the capture, and for the verdict.
+    The finished runs stay in a file, also if an end fails. ``header``: of the capture, and for the
+    verdict.
     """
-    capture_path = asked.capture_path
-    check_outputs([("--json", asked.json_path), ("--capture", capture_path)], [asked.key_file])
+    check_outputs(
+        [("--json", asked.json_path), ("--capture", asked.capture_path)], [asked.key_file]
+    )
     runs: list[Run] = []
     with Display(quiet=asked.quiet) as display:
         try:
-            with (
-                connect() as prober,
-                nullcontext()
-                if capture_path is None
-                else CaptureFile.create(capture_path, header) as capture,
-            ):
-
-                def keep(run: Run) -> None:
-                    runs.append(run)
-                    if capture is not None:
-                        capture.append(run)
-
+            with connect() as prober, _recording(asked.capture_path, header, runs) as keep:
                 result = carry(prober, display.on_event, keep)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ProbeError) as stopped:
             if not runs:
                 raise
+            where = where_kept(_saved(asked.capture_path, header, runs), resumable=False)
+            if isinstance(stopped, ProbeError):
+                raise ProbeError(f"{stopped} {where}") from stopped
+            click.echo(f"Interrupted. {where}", err=True)
             result = kind.judge(runs, {**header, "interrupted": True})
     _emit(result, kind.lines(result), asked.json_path)
     if result["interrupted"]:
         raise click.exceptions.Exit(INTERRUPTED)
+
+
+@contextmanager
+def _recording(
+    path: str | None, header: Mapping[str, Any], runs: list[Run]
+) -> Iterator[Callable[[Run], None]]:
+    """Keep runs in a list, and each at once in the capture if there is one."""
+    with nullcontext() if path is None else CaptureFile.create(path, header) as capture:
+
+        def keep(run: Run) -> None:
+            runs.append(run)
+            if capture is not None:
+                capture.append(run)
+
+        yield keep
+
+
+def _saved(path: str | None, header: Mapping[str, Any], runs: Sequence[Run]) -> str:
+    """Return the file of the runs; write one if the user named no capture."""
+    if path is None:
+        path = unnamed_capture()
+        with CaptureFile.create(path, header) as capture:
+            for run in runs:
+                capture.append(run)
+    return path
 
 
 def analyze_together(

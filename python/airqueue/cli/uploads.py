@@ -52,6 +52,8 @@ class _Edca(click.ParamType[EDCA]):
                 param,
                 ctx,
             )
+        if not all(part.strip().isdecimal() for part in parts[:3]):
+            self.fail(f"{value!r}: AIFSN, CWMIN and CWMAX are whole numbers", param, ctx)
         try:
             aifsn, cw_min, cw_max = (int(part) for part in parts[:3])
             txop = parts[3].strip()
@@ -70,15 +72,15 @@ def uploads_options(command: Command) -> Command:
             multiple=True,
             metavar="CATEGORY=AIFSN/CWMIN/CWMAX/TXOP",
             help="With --uploads: what was set, e.g. vo=2/3/7/1.504ms. Default: those of the "
-            "standard and hostapd for OFDM. Repeat for several.",
+            "standard and hostapd for OFDM. Repeat for several categories.",
         ),
         click.option(
             "--category",
             "categories",
             type=click.Choice([c for c in CATEGORIES if c != "be"]),
             multiple=True,
-            help="With --uploads: the category to compare with best effort; bk without this "
-            "option. Repeat for several.",
+            help="With --uploads: the category to compare with best effort; without this option "
+            "those of --edca, or bk. Repeat for several.",
         ),
         click.option(
             "--uploads",
@@ -109,9 +111,13 @@ def measure_uploads(
     asked: Asked, header: Mapping[str, Any], categories: Sequence[str], edca: Sequence[EDCA]
 ) -> None:
     """Measure, and write what was asked for; after Ctrl-C judge the finished runs."""
+    stated = [category for category, _ in edca]
+    if len(set(stated)) != len(stated):
+        raise click.UsageError("--edca states a category twice; state each once.")
     settings: Settings = {**defaults(), **dict(edca)}
     about = {**header, "profile": PROFILE, "stations": asked.names, "settings": to_dict(settings)}
-    wanted = cast(Sequence[Category], list(dict.fromkeys(categories)) or ["bk"])
+    compared = categories or [category for category in stated if category != "be"] or ["bk"]
+    wanted = cast(Sequence[Category], list(dict.fromkeys(compared)))
     limits = asked.limits()
     measure_together(
         asked,

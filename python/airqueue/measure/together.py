@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from airqueue._native import Client, NativeError
 from airqueue.measure.live import (
     DEFAULT_PORT,
@@ -230,6 +232,8 @@ def joined(run: Run, theirs: Run, flow: int) -> Run:
     """Return a run with a flow's arrivals as another station recorded them, by its own clock.
 
     What the hosts report of themselves adds up. ``theirs`` has a row for each packet of the plan.
+    A station that gave up in a silence, when a full queue refused packet after packet, records on:
+    if the whole plan was sent, and its last packet to the station arrived, the run is complete.
     """
     rows = run.flow == flow
     received = run.received_ns.copy()
@@ -249,7 +253,8 @@ def joined(run: Run, theirs: Run, flow: int) -> Run:
         and other.kernel_receive_timestamps,
         shared=ours.shared or other.shared,
     )
-    end = run.end if theirs.end == "complete" else theirs.end
+    recorded_on = theirs.end == "sender_silent" and np.any(received[rows][-1:] != MISSING)
+    end = run.end if theirs.end == "complete" or recorded_on else theirs.end
     return dataclasses.replace(
         run, received_ns=received, received_class=classes, host=host, end=end
     )

@@ -6,17 +6,20 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 
+from airqueue import text
 from airqueue.measure.records import Run
-from airqueue.measure.stations.survey import HeaderDict, from_header
-from airqueue.uploads import ratios, txop
+from airqueue.measure.stations.survey import HeaderDict, counts, from_header
+from airqueue.uploads import elsewhere, ratios, txop
 from airqueue.uploads.accesses import Accesses, accesses
 from airqueue.uploads.plans import CATEGORY, EQUAL, RATE, SIZE_BYTES, flow_of, uploads_of
 from airqueue.uploads.settings import (
     CATEGORIES,
+    NAMES,
     AccessDict,
     Category,
     Prediction,
@@ -126,6 +129,55 @@ class _Found:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class _Records:
+    """The whole runs of a measurement."""
+
+    runs: Sequence[Run]
+    stations: int
+
+    @cached_property
+    def alone_pps(self) -> list[float | None]:
+        """What the path of each station carried in the last upload of the station alone."""
+        found: list[float | None] = [None] * self.stations
+        for run in self.runs:
+            station = uploads_of(run.meta)[0].station
+            if run.meta["kind"] == RATE and station < self.stations:
+                found[station] = carried_pps(run) or None
+        return found
+
+    def of(self, kind: str, **about: object) -> list[Run]:
+        """Return the runs of a kind with uploads of all stations."""
+        return [
+            r
+            for r in self.runs
+            if r.meta["kind"] == kind
+            and len(r.meta["uploads"]) == self.stations
+            and all(r.meta[key] == value for key, value in about.items())
+        ]
+
+    @cached_property
+    def behind_a_line(self) -> bool:
+        """Whether a line, and not the air, seems to be the limit of all stations."""
+        together = [(run, accesses(run)) for run in (*self.of(EQUAL), *self.of(CATEGORY))]
+        known = [(run, found) for run, found in together if found is not None]
+        return elsewhere.is_line(known, self.alone_pps)
+
+    def found(self, kind: str, **about: object) -> _Found:
+        """Return the accesses of the last run of a kind."""
+        of = self.of(kind, **about)
+        if not of:
+            return _Found(None, MISSING_RUN)
+        found = accesses(of[-1])
+        if found is None or not _saturated(of[-1], found):
+            return _Found(None, UNSATURATED)
+        if self.behind_a_line:
+            return _Found(None, elsewhere.LINE)
+        if elsewhere.are_apart(found, self.alone_pps):
+            return _Found(None, elsewhere.EACH)
+        return _Found(found)
+
+
 def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
     """Judge the runs.
 
@@ -133,10 +185,11 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
     """
     names: list[str] = list(header["stations"])
     settings = from_dict(header["settings"])
-    whole = [r for r in runs if r.end == "complete" and not r.host.shared]
-    equal = _equal(whole, len(names))
+    whole = [run for run in runs if counts(run)]
+    records = _Records(whole, len(names))
+    equal = _equal(records)
     categories = [
-        _category(whole, names, settings, category)
+        _category(records, names, settings, category)
         for category in CATEGORIES
         if any(r.meta["kind"] == CATEGORY and r.meta["category"] == category for r in whole)
     ]
@@ -145,17 +198,23 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> UploadsDict:
     return {
         "format": "airqueue-uploads",
         "version": 1,
-        **from_header(header),
+        **from_header(header, runs),
         "settings": to_dict(settings),
         "obedience": obedience,
-        "says": f"{OBEDIENCE[obedience]}; {FAIRNESS[fairness]}.",
+        "says": f"{OBEDIENCE[obedience]}{_for(categories)}; {FAIRNESS[fairness]}.",
         "stations": [
-            {"name": name, "alone_bps": _alone_bps(whole, station)}
-            for station, name in enumerate(names)
+            {"name": name, "alone_bps": None if rate is None else rate * 8 * SIZE_BYTES}
+            for name, rate in zip(names, records.alone_pps, strict=True)
         ],
         "equal": equal,
         "categories": categories,
     }
+
+
+def _for(categories: Sequence[CategoryDict]) -> str:
+    """Name what was compared with best effort."""
+    names = [NAMES[each["category"]] for each in categories]
+    return f" for {text.listed(names, 'and')}" if names else ""
 
 
 def _overall(found: Sequence[ratios.Obedience]) -> ratios.Obedience:
@@ -172,30 +231,6 @@ def carried_pps(run: Run) -> float:
     if len(at) < 2:
         return 0.0
     return float((len(at) - 1) / max(float(run.meta["length_s"]), float(np.ptp(at)) * 1e-9))
-
-
-def _alone_bps(runs: Sequence[Run], station: int) -> float | None:
-    """Return what the path of a station carried in the last upload of it alone."""
-    alone = [r for r in runs if r.meta["kind"] == RATE and uploads_of(r.meta)[0].station == station]
-    carried = carried_pps(alone[-1]) if alone else 0.0
-    return carried * 8 * SIZE_BYTES if carried else None
-
-
-def _found(runs: Sequence[Run], kind: str, stations: int, **about: object) -> _Found:
-    """Return the accesses of the last run of a kind."""
-    of = [
-        r
-        for r in runs
-        if r.meta["kind"] == kind
-        and len(r.meta["uploads"]) == stations
-        and all(r.meta[key] == value for key, value in about.items())
-    ]
-    if not of:
-        return _Found(None, MISSING_RUN)
-    found = accesses(of[-1])
-    if found is None or not _saturated(of[-1], found):
-        return _Found(None, UNSATURATED)
-    return _Found(found)
 
 
 def _saturated(run: Run, found: Accesses) -> bool:
@@ -221,8 +256,9 @@ def _waited_s(run: Run, station: int, found: Accesses) -> float:
     return float(np.median(delay[inside]) - delay.min()) if np.any(inside) else 0.0
 
 
-def _equal(runs: Sequence[Run], stations: int) -> EqualDict | None:
-    found = _found(runs, EQUAL, stations).accesses
+def _equal(records: _Records) -> EqualDict | None:
+    stations = records.stations
+    found = records.found(EQUAL).accesses
     index = None if found is None else ratios.jain(found)
     if found is None or index is None:
         return None
@@ -243,12 +279,12 @@ def _equal(runs: Sequence[Run], stations: int) -> EqualDict | None:
 
 
 def _category(
-    runs: Sequence[Run], names: Sequence[str], settings: Settings, category: Category
+    records: _Records, names: Sequence[str], settings: Settings, category: Category
 ) -> CategoryDict:
     """Judge a category beside best effort."""
     count = len(names)
     first, second = (
-        _found(runs, CATEGORY, count, category=category, first=first) for first in (True, False)
+        records.found(CATEGORY, category=category, first=first) for first in (True, False)
     )
     log = expected(settings, category, count)
     pairs = [

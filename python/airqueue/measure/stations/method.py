@@ -15,11 +15,12 @@ from airqueue.measure.runner import Runner
 from airqueue.measure.stations import plans
 from airqueue.measure.stations.observed import is_saturated, rate_pps
 from airqueue.measure.stations.plans import Pair, flow_of
-from airqueue.measure.stations.survey import FASTER, Survey, agreed_pps
+from airqueue.measure.stations.survey import FASTER, Survey, agreed_pps, counts
 from airqueue.measure.stations.verdict import StationsDict, judge
 
 TRIES: Final = 3
-"""Floods to a station alone: one that the path carries whole shows a rate that was too low."""
+"""Floods to a station alone: one that the path carries whole shows a rate that was too low, and one
+that is cut short shows none."""
 
 
 def measure(
@@ -78,9 +79,13 @@ class _Survey(Survey):
             carried = rate_pps(run, flow_of(station))
             if carried is None:
                 continue
-            if is_saturated(run, flow_of(station), carried):
+            if not is_saturated(run, flow_of(station), carried):
+                guess = carried * FASTER / 2
+            elif counts(run):
                 return carried
-            guess = carried * FASTER / 2
+            else:
+                # A smaller flood leaves room for the few packets that keep other stations in the run.
+                guess = min(guess, carried)
         return None
 
     def _search(self, station: int) -> float | None:
@@ -114,7 +119,8 @@ class _Survey(Survey):
             if planned is None:
                 self.warnings.append(f"The paths to {both} are too fast for the agreed rates.")
                 return
-            self.run(planned, f"flooding {both}")
+            if not counts(self.run(planned, f"flooding {both}")):
+                self.run(planned, f"flooding {both} again")
 
 
 def _carried(run: Run, flow: int) -> float:

@@ -21,7 +21,7 @@ from airqueue.measure.stations.plans import (
     TWO_TO_ONE,
     flow_of,
 )
-from airqueue.measure.stations.survey import HeaderDict, from_header
+from airqueue.measure.stations.survey import HeaderDict, counts, from_header
 
 
 class EvidenceDict(TypedDict):
@@ -97,10 +97,7 @@ class _Records:
         return [
             r
             for r in self.runs
-            if r.meta["kind"] == kind
-            and r.meta["stations"] == list(stations)
-            and r.end == "complete"
-            and not r.host.shared
+            if r.meta["kind"] == kind and r.meta["stations"] == list(stations) and counts(r)
         ]
 
     def alone_pps(self, station: int) -> float | None:
@@ -123,7 +120,7 @@ def judge(runs: Sequence[Run], header: Mapping[str, Any]) -> StationsDict:
     return {
         "format": "airqueue-stations",
         "version": 1,
-        **from_header(header),
+        **from_header(header, runs),
         "queues": how,
         "shares": rule,
         "says": f"{QUEUES[how]}; {SHARES[rule]}.",
