@@ -8,7 +8,7 @@ from airqueue_papers.apq import host_ap, path
 from test_layers import PACKAGE, imported
 
 CHANGES_NO_NUMBER = {
-    *("files", "provenance", "records", "toml_text", "text"),
+    *("files", "provenance", "records", "scratch", "toml_text", "text"),
     *("description", "description_words", "figures", "lazy", "monitored", "prometheus", "runs"),
     "callable_module",
 }

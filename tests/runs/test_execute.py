@@ -73,7 +73,7 @@ def test_progress_is_by_weight_and_never_goes_back():
 def test_more_work_may_follow_from_results(tmp_path):
     def further(work, result):
         number = work.inputs["number"]
-        assert result["square"] == number**2
+        assert result.value["square"] == number**2
         return squares([number + 1, 0] if number < 4 else [])
 
     for _ in ("new", "kept"):

@@ -219,10 +219,10 @@ def test_whatever_was_written_last_is_gone_on_with(tmp_path, monkeypatch, writes
     left = iter(range(writes - 1))
     write = directory_module.write_atomically
 
-    def last(path, content):
+    def last(path, content, **how):
         if next(left, None) is None:
             raise Killed
-        write(path, content)
+        write(path, content, **how)
 
     with monkeypatch.context() as patch:
         for module in (directory_module, store_module):
@@ -245,10 +245,10 @@ def test_a_full_disk_is_told_and_what_has_finished_stays(invoke, monkeypatch):
     write = store_module.write_atomically
     room = iter(range(2))
 
-    def full(path, content):
+    def full(path, content, **how):
         if next(room, None) is None:
             raise OSError(28, os.strerror(28), "out/runs/the-third.json")
-        write(path, content)
+        write(path, content, **how)
 
     with monkeypatch.context() as patch:
         patch.setattr(store_module, "write_atomically", full)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
+from airqueue.runs.result import Result
 from airqueue.runs.work import Work
 
 
@@ -15,7 +16,7 @@ class WorkerPool(Protocol):
     def submit(self, work: Work) -> None:
         """Accept a piece of work; the work begins when a worker is free."""
 
-    def collect(self, timeout_s: float) -> Sequence[tuple[Work, Any]]:
+    def collect(self, timeout_s: float) -> Sequence[tuple[Work, Result]]:
         """Return the work finished since the last call; wait ``timeout_s`` at most for a piece.
 
         Raises WorkError for work that failed, and CrewError if all workers are lost.

@@ -14,6 +14,7 @@ import airqueue
 from airqueue import lazy, toml_text
 from airqueue.runs import protocol
 from airqueue.runs.errors import BackendError, RunError, WorkError
+from airqueue.runs.result import Result
 from airqueue.runs.work import Work
 
 _CONNECT_S: Final = 10.0
@@ -75,9 +76,9 @@ class ClusterPool:
         self._works[future] = work
         future.add_done_callback(self._done.put)
 
-    def collect(self, timeout_s: float) -> list[tuple[Work, Any]]:
+    def collect(self, timeout_s: float) -> list[tuple[Work, Result]]:
         """Return the finished work; raises WorkError or CrewError."""
-        finished: list[tuple[Work, Any]] = []
+        finished: list[tuple[Work, Result]] = []
         for future in self._finished_futures(timeout_s):
             work = self._works.pop(future)
             try:
@@ -110,7 +111,7 @@ class ClusterPool:
             self._client.cancel(list(self._works), force=True)
         self._client.close()
 
-    def _result(self, work: Work, future: Any) -> Any:
+    def _result(self, work: Work, future: Any) -> Result:
         try:
             line, who = future.result()
         except Exception as error:

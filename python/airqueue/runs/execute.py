@@ -13,13 +13,14 @@ from typing import Any, Final, TypeAlias
 from airqueue.runs.backend import Backend, WorkerPool
 from airqueue.runs.keeper import Keeper
 from airqueue.runs.local import Local
+from airqueue.runs.result import Result
 from airqueue.runs.store import Store
 from airqueue.runs.work import Work
 
 _REFRESH_S: Final = 0.25
 """Interval between progress reports."""
 
-Further: TypeAlias = Callable[[Work, Any], Iterable[Work]]
+Further: TypeAlias = Callable[[Work, Result], Iterable[Work]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +120,16 @@ class _Effort:
                 continue
             self._kept += 1
             self._kept_weight += work.weight
-            todo.extend(self._followers(work, result))
+            todo.extend(self._followers(work, Result.of(result)))
         self.waiting += len(new)
         for work in sorted(new, key=lambda each: -each.weight):
             self._pool.submit(work)
         self.report()
 
-    def finish(self, work: Work, result: Any) -> None:
+    def finish(self, work: Work, result: Result) -> None:
         """Keep a result, and submit the work that follows from it."""
         if self._keeper is None:
-            self._results[work.key] = result
+            self._results[work.key] = result.value
         else:
             self._keeper.keep(work, result)
         self.waiting -= 1
@@ -161,7 +162,7 @@ class _Effort:
             raise KeyError(work.key)
         return self._keeper.store.read(work)
 
-    def _followers(self, work: Work, result: Any) -> Iterable[Work]:
+    def _followers(self, work: Work, result: Result) -> Iterable[Work]:
         return () if self._further is None else self._further(work, result)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import queue
 import threading
 from types import TracebackType
-from typing import Any, Final
+from typing import Final
 
+from airqueue.runs.result import Result
 from airqueue.runs.store import Store
 from airqueue.runs.work import Work
 
@@ -24,8 +25,8 @@ class Keeper:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._waiting: queue.Queue[tuple[Work, Any] | None] = queue.Queue(_MOST_WAITING)
-        self._error: OSError | None = None
+        self._waiting: queue.Queue[tuple[Work, Result] | None] = queue.Queue(_MOST_WAITING)
+        self._error: BaseException | None = None
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Keeper:
@@ -44,8 +45,8 @@ class Keeper:
         if error is None:
             self.check()
 
-    def keep(self, work: Work, result: Any) -> None:
-        """Write a result, soon. Raises the OSError of an earlier one that cannot be written."""
+    def keep(self, work: Work, result: Result) -> None:
+        """Write a result, soon. Raises the error of an earlier one that cannot be written."""
         self.check()
         if len(self._threads) < _THREADS:
             self._threads.append(threading.Thread(target=self._write, name="keeper"))
@@ -53,7 +54,10 @@ class Keeper:
         self._waiting.put((work, result))
 
     def check(self) -> None:
-        """Raise the OSError of a result that cannot be written."""
+        """Raise the error of a result that cannot be written: of the disk, or of a number.
+
+        Raises OSError, and ValueError for what JSON does not have, such as infinity.
+        """
         if self._error is not None:
             raise self._error
 
@@ -61,6 +65,6 @@ class Keeper:
         """Write what comes: the body of a thread."""
         while (item := self._waiting.get()) is not None:
             try:
-                self.store.write(*item)
-            except OSError as error:
+                self.store.keep(*item)
+            except BaseException as error:  # raised by `check`: a thread has nobody who would see it
                 self._error = self._error or error

@@ -18,10 +18,11 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from airqueue.runs import protocol
 from airqueue.runs.errors import BackendError, RunError, WorkError
+from airqueue.runs.result import Result
 from airqueue.runs.work import Work
 from airqueue.runs.worker import READY
 
@@ -60,7 +61,7 @@ class LocalPool:
         self._workers = workers
         self._threads: list[threading.Thread] = []
         self._todo: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
-        self._done: queue.SimpleQueue[tuple[Work, Any] | Exception] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[Work, Result] | Exception] = queue.SimpleQueue()
         self._error: Exception | None = None
         self._deaths: Counter[str] = Counter()
         """By key of the work; one thread at a time has a piece."""
@@ -77,9 +78,9 @@ class LocalPool:
             self._threads.append(threading.Thread(target=self._work, name=name))
             self._threads[-1].start()
 
-    def collect(self, timeout_s: float) -> list[tuple[Work, Any]]:
+    def collect(self, timeout_s: float) -> list[tuple[Work, Result]]:
         """Return the finished work; raises WorkError or CrewError."""
-        finished: list[tuple[Work, Any]] = []
+        finished: list[tuple[Work, Result]] = []
         while self._error is None:
             try:
                 item = self._done.get(timeout=0 if finished else timeout_s)

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import json
 import traceback
-from typing import Any
+from typing import Any, Final
 
 import airqueue
 from airqueue.runs import kinds
 from airqueue.runs.errors import BackendError, WorkError
 from airqueue.runs.fingerprint import fingerprint
+from airqueue.runs.result import Result
 from airqueue.runs.work import Work
+
+_RESULT: Final = '{"result": '
+"""How the answer of work that succeeded begins."""
 
 
 def request(work: Work) -> str:
@@ -36,16 +40,18 @@ def run_request(line: str) -> str:
         if stranger:
             return json.dumps({"stranger": stranger})
         result = kinds.function_of(asked["function"])(json.loads(asked["inputs"]))
-        return json.dumps({"result": result}, allow_nan=False)
+        return f"{_RESULT}{json.dumps(result, allow_nan=False)}}}"
     except Exception as error:
         return json.dumps({"error": _words(error), "trace": traceback.format_exc()})
 
 
-def answer(work: Work, line: str, who: str) -> Any:
+def answer(work: Work, line: str, who: str) -> Result:
     """Return the result in an answer.
 
     Raises WorkError if the work failed, and CrewError if ``who`` has another airqueue.
     """
+    if line.startswith(_RESULT):
+        return Result.read(line.rstrip()[len(_RESULT) : -1])
     said = json.loads(line)
     if "stranger" in said:
         raise BackendError(f"{who} {said['stranger']}")
@@ -53,7 +59,7 @@ def answer(work: Work, line: str, who: str) -> Any:
         failed = WorkError(work, said["error"])
         failed.add_note(said["trace"])
         raise failed
-    return said["result"]
+    raise BackendError(f"{who} answered {line[:80]!r}, and not with a result")
 
 
 def _stranger(asked: dict[str, Any]) -> str:

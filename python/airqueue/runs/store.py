@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import airqueue
 from airqueue.files import write_atomically
+from airqueue.runs.result import Result
 from airqueue.runs.work import Work
 
 FORMAT: Final = "airqueue-run"
@@ -51,21 +52,24 @@ class Store:
 
     def write(self, work: Work, result: Any) -> None:
         """Keep a result together with its inputs. Raises OSError."""
+        self.keep(work, Result.of(result))
+
+    def keep(self, work: Work, result: Result) -> None:
+        """Keep a result, as `write` does."""
         file = self._file(work.stored_key)
         if file.parent not in self._made:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._made.add(file.parent)
-        content = {
+        about = {
             "format": FORMAT,
             "version": VERSION,
             "key": work.stored_key,
             "airqueue": airqueue.__version__,
             "kind": work.kind,
             "inputs": work.inputs,
-            "result": result,
         }
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
-        write_atomically(file, text, certain=False)
+        head = json.dumps(about, ensure_ascii=False, allow_nan=False)[:-1]
+        write_atomically(file, f'{head}, "result": {result.text}}}\n', certain=False)
 
     def _file(self, key: str) -> Path:
         # Spread over directories: there may be a hundred thousand files.

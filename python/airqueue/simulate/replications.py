@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from airqueue.runs import Work
+from airqueue.runs.result import Result
 from airqueue.simulate import work as kinds_of_work
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.recorders import Recorders
@@ -140,7 +141,7 @@ class Replications:
         self.asked += work.kind == "simulation"
         self._wanted.setdefault(work.inputs.get("replication", 0), []).append(work)
 
-    def collect(self, timeout_s: float) -> list[tuple[Work, Any]]:
+    def collect(self, timeout_s: float) -> list[tuple[Work, Result]]:
         """Return the results of the next replication; raises the error of a thread."""
         if not self._threads:
             self._begin()
@@ -153,7 +154,7 @@ class Replications:
         with self._lock:
             self._simulated_s.pop(finished)
             results = self._results.pop(finished)
-        return list(zip(self._wanted[finished], results, strict=True))
+        return list(zip(self._wanted[finished], map(Result.of, results), strict=True))
 
     def in_progress(self) -> float:
         """Return how much of replications that have not been collected is done."""

@@ -18,6 +18,7 @@ from airqueue.description import Description
 from airqueue.files import named
 from airqueue.monitored import Map, QueueInForce, Snapshot
 from airqueue.runs import Store, Work, execute
+from airqueue.runs.result import Result
 from airqueue.simulate import overrides as changes
 from airqueue.simulate import recorded, renamed
 from airqueue.simulate.directory import ResultsDirectory
@@ -424,11 +425,11 @@ class _Effort:
         report = None if self._order.on_progress is None else functools.partial(self._tell, backend)
         execute(self._works, store, backend, report, self._note, again=self._again)
 
-    def _note(self, work: Work, result: Any) -> tuple[Work, ...]:
+    def _note(self, work: Work, result: Result) -> tuple[Work, ...]:
         if work.kind == "simulation":
-            self.runs[work.inputs["replication"]] = result
+            self.runs[work.inputs["replication"]] = result.value
         else:
-            self.series = series_from(result)
+            self.series = series_from(result.value)
         return ()
 
     def _tell(self, backend: Replications, now: runs.WorkProgress) -> None:

@@ -14,6 +14,7 @@ from airqueue.description import Description
 from airqueue.files import named
 from airqueue.runs import Store, Work
 from airqueue.runs.backend import Backend, WorkerPool
+from airqueue.runs.result import Result
 from airqueue.simulate import cautions, overrides
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.reported import KINDS, Run
@@ -309,12 +310,12 @@ class _Effort:
             self._works[work.key] = work
             yield work
 
-    def _further(self, work: Work, figures: Run) -> Iterable[Work]:
+    def _further(self, work: Work, result: Result) -> Iterable[Work]:
         course, replication = self._where[work.key]
         course.keys[replication] = work.key
         if not self._rule.widths:
             return ()
-        course.selected[replication] = self._rule.selected(figures)
+        course.selected[replication] = self._rule.selected(result.value)
         if not course.finished:
             return ()
         before = course.count
