@@ -62,11 +62,14 @@ $(VENV)/.checked: $(VENV)/.required $(RUST_SOURCES)
 	rm -f $(VENV)/.demo
 	touch $@
 
-# Built by the quick profile of Cargo.toml: the core alone.
+# Built by the quick profile of Cargo.toml: the core alone. What the core needs of others is fetched while the compiler, which
+# seldom keeps all processors busy, is at work.
 $(VENV)/.demo: pyproject.toml $(RUST_SOURCES) | system-demo $(BIN)/python
 	$(BIN)/python scripts/requirements.py > $(VENV)/requirements.txt
+	$(BIN)/python scripts/requirements.py --core > $(VENV)/core.txt
 	$(PIP_INSTALL) --requirement $(VENV)/requirements.txt
-	MATURIN_PEP517_ARGS="--profile demo" $(PIP_INSTALL) --no-build-isolation --editable .
+	$(PIP_INSTALL) --requirement $(VENV)/core.txt & needed=$$!; \
+		MATURIN_PEP517_ARGS="--profile demo" $(PIP_INSTALL) --no-build-isolation --no-deps --editable . && wait $$needed
 	touch $@
 
 # The small binaries, beside the command: options of cargo, and the folder of what it builds. No stamp here: cargo itself knows

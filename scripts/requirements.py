@@ -1,6 +1,7 @@
 """Prints what our distributions need of others, one requirement a line, from their pyproject.toml.
 
 python scripts/requirements.py           # to be built
+python scripts/requirements.py --core    # to use the core
 python scripts/requirements.py --all     # to be built, used and tested
 """
 
@@ -19,7 +20,9 @@ def main() -> None:
     """Print the requirements, each once."""
     library, papers = map(_described, (ROOT, ROOT / "papers"))
     found = [*library["build-system"]["requires"], *papers["build-system"]["requires"]]
-    if "--all" in sys.argv[1:]:
+    if "--core" in sys.argv[1:]:
+        found = library["project"]["dependencies"]
+    elif "--all" in sys.argv[1:]:
         needed = ["airqueue[dev]", *library["project"]["dependencies"]]
         needed += papers["project"]["dependencies"]
         found += _of_others(needed, library["project"]["optional-dependencies"])

@@ -9,7 +9,6 @@ import errno
 import fcntl
 import json
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -184,7 +183,7 @@ def _lock(handle: int, path: Path, error: type[Exception]) -> None:
 
 
 def _replace(target: Path, write: Callable[[BinaryIO], object]) -> None:
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         # Opened here rather than by tempfile, which would make the result readable to nobody else.
         with temporary.open("xb") as file:

@@ -6,10 +6,14 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from airqueue import _native
+from airqueue import _native, lazy
+
+if TYPE_CHECKING:
+    import statistics
+else:
+    statistics = lazy.Module("statistics")
 
 _MANY: Final = 200
 """Degrees of freedom from which on the expansion about the normal distribution is exact to 1e-12."""
@@ -80,7 +84,7 @@ def t_quantile(freedom: float, below: float = 0.975) -> float:
     ``freedom``: degrees of freedom, above 0; Welch's test has broken ones.
     """
     if freedom >= _MANY:
-        return _expanded(freedom, NormalDist().inv_cdf(below))
+        return _expanded(freedom, statistics.NormalDist().inv_cdf(below))
     low, high = 0.0, 1.0
     while t_above(high, freedom) > 1 - below:
         low, high = high, 2 * high

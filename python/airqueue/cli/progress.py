@@ -6,14 +6,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from airqueue import text
 from airqueue.cli.console import Console
 from airqueue.cli.live import Live
 from airqueue.cli.talk import talk
-from airqueue.measure.events import Event
-from airqueue.measure.prober import RunProgress
+
+if TYPE_CHECKING:
+    from airqueue.measure.events import Event
+    from airqueue.measure.prober import RunProgress
 
 _BAR: Final = 24
 """Places of the bar of progress."""

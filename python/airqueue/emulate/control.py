@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import secrets
 import socket
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -144,7 +143,7 @@ def listen(path: Path) -> tuple[socket.socket, int]:
     The socket of an emulation that has ended is replaced. Raises as `serve` does.
     """
     _check_free(path)
-    temporary = path.with_name(f".{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{os.urandom(4).hex()}")
     if len(os.fsencode(path)) > _MOST_PATH_BYTES or len(os.fsencode(temporary)) > _MOST_PATH_BYTES:
         raise EmulationError(
             f"{path} is too long for a socket, whose path has at most {_MOST_PATH_BYTES} bytes: "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from airqueue.measure.prober import RunProgress
+if TYPE_CHECKING:
+    from airqueue.measure.prober import RunProgress
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import airqueue
 from airqueue import lazy, toml_text
@@ -16,6 +15,11 @@ from airqueue.runs import protocol
 from airqueue.runs.errors import BackendError, RunError, WorkError
 from airqueue.runs.result import Result
 from airqueue.runs.work import Work
+
+if TYPE_CHECKING:
+    import logging
+else:
+    logging = lazy.Module("logging")
 
 _CONNECT_S: Final = 10.0
 _PATIENCE_S: Final = 60.0

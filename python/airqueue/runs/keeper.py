@@ -66,5 +66,5 @@ class Keeper:
         while (item := self._waiting.get()) is not None:
             try:
                 self.store.keep(*item)
-            except BaseException as error:  # raised by `check`: a thread has nobody who would see it
+            except BaseException as error:  # nobody would see the thread's: `check` raises this one
                 self._error = self._error or error
