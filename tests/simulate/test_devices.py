@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -166,12 +167,26 @@ def test_all_errors_of_a_file_come_at_once_with_their_lines(tmp_path):
         Scenario.from_toml(path)
     lines = str(caught.value).splitlines()
     assert lines[0] == f"3 errors in {path}:"
-    assert sorted(line.split(": ")[0] for line in lines[1:]) == [f"{path}:{n}" for n in (14, 2, 6)]
+    assert [line.split(": ")[0] for line in lines[1:]] == [f"{path}:{n}" for n in (2, 6, 14)]
     problems = {each.key: each for each in caught.value.problems}
     assert set(problems) == {"duration", "phy.bnad", "flows[0].to"}
     assert problems["phy.bnad"].problem == "unknown key `bnad`; did you mean `band`?"
     assert problems["flows[0].to"].problem.endswith('did you mean "ap"?')
     assert [problems[key].line for key in ("duration", "phy.bnad", "flows[0].to")] == [2, 6, 14]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("sweep/buffer-size.toml", "this is a sweep, not a scenario; `airqueue sweep FILE`"),
+        ("mesh/chain.toml", "this is a mesh to be sized, not a scenario; `airqueue size mesh"),
+    ],
+)
+def test_a_file_of_another_command_is_said_to_be_one(name, says):
+    path = Path(__file__).parents[2] / "examples" / name
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_toml(path)
+    assert f"{path}: {says}" in str(caught.value)
 
 
 def test_one_error_is_one_line_with_the_file_and_the_line(tmp_path):

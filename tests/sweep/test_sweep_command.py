@@ -133,6 +133,7 @@ def test_pictures_that_cannot_be_are_refused_before_anything_runs(invoke):
     [
         ("x = 1", "sweep.toml: x: unknown key of a sweep"),
         ("x", "; expected valid TOML"),
+        ("[phy]", "sweep.toml: this is a scenario, not a sweep; `airqueue simulate FILE`"),
         (
             'scenario = "none.toml"\nparameters.a = [1]',
             "sweep.toml: scenario: there is no file none.toml; name one",

@@ -37,6 +37,8 @@ class ScenarioError(ValueError):
     @classmethod
     def of(cls, problems: Sequence[Problem], file: str = "") -> ScenarioError:
         """Return the error of these problems, at least one, in a file or a description."""
+        # As one reads a file; sorted() leaves the order of those without a line.
+        problems = sorted(problems, key=lambda each: (each.line is None, each.line or 0))
         lines = [each.sentence(file) for each in problems]
         if len(lines) == 1:
             return cls(lines[0], problems)

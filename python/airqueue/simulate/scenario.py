@@ -19,8 +19,8 @@ from airqueue.files import named
 from airqueue.monitored import Map, QueueInForce, Snapshot
 from airqueue.runs import Store, Work, execute
 from airqueue.runs.result import Result
+from airqueue.simulate import other_files, recorded, renamed
 from airqueue.simulate import overrides as changes
-from airqueue.simulate import recorded, renamed
 from airqueue.simulate.directory import ResultsDirectory
 from airqueue.simulate.errors import Problem, ScenarioError, check_whole
 from airqueue.simulate.plain import plain
@@ -82,6 +82,9 @@ class Scenario:
                 f"{description!r}; expected a dictionary with the keys of a scenario file: "
                 "Scenario.from_toml reads a file"
             )
+        of_another = other_files.said(given)
+        if of_another is not None:
+            raise ScenarioError(of_another)
         self.records = recorded.named(given)
         """Files of records that the description named."""
         self._description = described(renamed.current(recorded.whole(given)))

@@ -54,6 +54,11 @@ def read(description: Mapping[str, Any], folder: Path) -> Spec:
 
     Raises SweepError that names the key, OSError for an unreadable scenario.
     """
+    if "scenario" not in description and "phy" in description:
+        raise SweepError(
+            "this is a scenario, not a sweep; `airqueue simulate FILE` simulates it, and a sweep "
+            "names it: scenario = FILE"
+        )
     for key in description:
         if key not in _KEYS:
             raise SweepError(f"{key}: unknown key of a sweep; expected {', '.join(_KEYS)}")
