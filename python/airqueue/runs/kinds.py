@@ -1,7 +1,8 @@
 """The kinds of work: the function that executes each, and the code on which its result depends.
 
-A kind is a function of the inputs, which are plain JSON, that returns plain JSON. Equal inputs must
-give equal results, in any process and on any machine. A result is kept under a fingerprint of the
+A kind is a function of the inputs, which are plain JSON, that returns plain JSON, or a
+`airqueue.runs.result.Result` of what is JSON text already. Equal inputs must give equal results, in
+any process and on any machine. A result is kept under a fingerprint of the
 packages on which the kind depends, so these packages must include all code that the function uses.
 
 The module of a kind's function registers the kind, so that this module does not name higher layers.

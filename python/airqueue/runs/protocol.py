@@ -39,8 +39,8 @@ def run_request(line: str) -> str:
         stranger = _stranger(asked)
         if stranger:
             return json.dumps({"stranger": stranger})
-        result = kinds.function_of(asked["function"])(json.loads(asked["inputs"]))
-        return f"{_RESULT}{json.dumps(result, allow_nan=False)}}}"
+        result = Result.of(kinds.function_of(asked["function"])(json.loads(asked["inputs"])))
+        return f"{_RESULT}{result.text}}}"
     except Exception as error:
         return json.dumps({"error": _words(error), "trace": traceback.format_exc()})
 

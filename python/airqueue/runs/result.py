@@ -12,14 +12,16 @@ class Result:
 
     @classmethod
     def of(cls, value: Any) -> Result:
-        """Return a result that is plain data."""
+        """Return a result that is plain data, or a result already."""
+        if isinstance(value, Result):
+            return value
         made = cls()
         made.__dict__["value"] = value
         return made
 
     @classmethod
     def read(cls, text: str) -> Result:
-        """Return a result that is JSON."""
+        """Return a result that is JSON, in one line."""
         made = cls()
         made.__dict__["text"] = text
         return made

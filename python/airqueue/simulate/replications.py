@@ -14,14 +14,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue.runs import Work
 from airqueue.runs.result import Result
 from airqueue.simulate import work as kinds_of_work
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.recorders import Recorders
-from airqueue.simulate.reported import run_of
 
 if TYPE_CHECKING:
     from airqueue import _native
@@ -118,7 +117,7 @@ class Replications:
         self._stop = threading.Event()
         self._lock = threading.Lock()
         """Holds for all that follows."""
-        self._results: dict[int, list[Any]] = {}
+        self._results: dict[int, list[Result]] = {}
         """Of replications that have finished and are not collected: one for each piece of work."""
         self._simulated_s: dict[int, float] = {}
         """Of replications that are not collected, how much has been simulated."""
@@ -154,7 +153,7 @@ class Replications:
         with self._lock:
             self._simulated_s.pop(finished)
             results = self._results.pop(finished)
-        return list(zip(self._wanted[finished], map(Result.of, results), strict=True))
+        return list(zip(self._wanted[finished], results, strict=True))
 
     def in_progress(self) -> float:
         """Return how much of replications that have not been collected is done."""
@@ -203,12 +202,12 @@ class Replications:
         self._done.put(replication)
 
 
-def _result(work: Work, run: _native.Run | ControlledReplication) -> Any:
+def _result(work: Work, run: _native.Run | ControlledReplication) -> Result:
     if work.kind == "simulation":
-        return run_of(run.results())
+        return Result.read(run.results())
     series = run.series()
     assert series is not None  # the recorders have an interval
-    return kinds_of_work.plain_series(series)
+    return Result.of(kinds_of_work.plain_series(series))
 
 
 def _controlled(scenario: _native.Scenario, run: _native.Run) -> ControlledReplication:

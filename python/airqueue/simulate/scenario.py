@@ -363,12 +363,16 @@ class Scenario:
         KeyboardInterrupt
             Ctrl-C.
         """
+        return run_of(self.replicated(seed, replication))
+
+    def replicated(self, seed: int, replication: int) -> str:
+        """Return what `replicate` does, as the engine's JSON: for whoever passes the figures on."""
         seed = check_whole("seed", seed, 0, MOST_SEED)
         replication = check_whole("replication", replication, 0, MOST_REPLICATIONS - 1)
         run = start(self._native, seed, replication)
         for _ in pieces(run):
             pass  # where Ctrl-C is handled
-        return run_of(run.results())
+        return run.results()
 
     def _execute(self, order: _Order, directory: ResultsDirectory | None) -> Results:
         """Simulate what the directory does not have, and finish it."""

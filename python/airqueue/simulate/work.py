@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 from airqueue import lazy
 from airqueue.description import Description
 from airqueue.runs import Work, kinds
+from airqueue.runs.result import Result
 
 if TYPE_CHECKING:
     import numpy as np
 
     from airqueue.records import SeriesDict
-    from airqueue.simulate.reported import Run
     from airqueue.simulate.scenario import Scenario
 else:
     np = lazy.Module("numpy")
@@ -38,13 +38,13 @@ class PlainSeries(TypedDict):
     queues: dict[str, dict[str, list[float | None]]]
 
 
-def simulation(inputs: Mapping[str, Any]) -> Run:
-    """Return the figures of one replication, as `Results.runs` has them.
+def simulation(inputs: Mapping[str, Any]) -> Result:
+    """Return the figures of one replication, as `Results.runs` has them: the engine's text.
 
     ``scenario``: the description; ``seed`` and ``replication`` as for `Scenario.simulate`.
     """
     scenario = _checked(json.dumps(inputs["scenario"]))
-    return scenario.replicate(inputs["seed"], inputs["replication"])
+    return Result.read(scenario.replicated(inputs["seed"], inputs["replication"]))
 
 
 def series(inputs: Mapping[str, Any]) -> PlainSeries:
