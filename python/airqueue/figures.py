@@ -40,9 +40,10 @@ class FlowFigures(TypedDict):
     """PHY rate of each packet's last transmission, mean over the packets that the MAC has
     finished."""
     airtime_ratio: float | None
-    """Share of the time that the packets' transmissions took, all attempts, with RTS, CTS and
-    acknowledgements of the link layer; each packet of a frame has its share by bytes, and
-    airtimes of several hops add up."""
+    """Share of the time that the exchanges with the packets took, all attempts: RTS, CTS, data
+    frame, acknowledgement of the link layer, and the SIFS between them. A response that did not
+    come counts like one that came, and so does the time for it. Each packet of a frame has its
+    share by bytes, and airtimes of several hops add up."""
     delay_mean_s: float | None
     """Delay from the source to the end of the frame, or of the wired link, that delivers the
     packet, for a saturated source from the moment when its queue had room: mean over the
@@ -555,9 +556,11 @@ class MediumFigures(TypedDict):
     collided_ratio: float | None
     """Share of all stations' attempts that collided."""
     data_airtime_ratio: float | None
-    """Airtime of data frames that were decoded; what is on the air at the end is left out."""
+    """Airtime of data frames that were decoded, those to all stations by at least one of them;
+    what is on the air at the end is left out."""
     lost_data_airtime_ratio: float | None
-    """Airtime of data frames that were not decoded."""
+    """Airtime of data frames that were not decoded; of those to all stations, that nobody
+    decoded."""
     control_airtime_ratio: float | None
     """Airtime of all other frames."""
     messages_airtime_ratio: float | None

@@ -49,6 +49,11 @@ pub(super) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
+/// The sum, which is 0 without terms; that of `Iterator::sum` is -0.
+fn sum(terms: impl Iterator<Item = f64>) -> f64 {
+    terms.fold(0.0, |sum, term| sum + term)
+}
+
 impl Names {
     pub(super) fn new(spec: &NetworkSpec) -> Names {
         let radio = &spec.wlan;
@@ -148,7 +153,7 @@ impl Count<'_> {
             let mean = sent.bytes.checked_div(sent.packets).unwrap_or(0) as u32;
             self.network.wlan().lone_exchange_of(hop, mean).as_secs_f64() * sent.packets as f64
         };
-        ratio(messages.flows().map(of_flow).sum(), self.seconds)
+        ratio(sum(messages.flows().map(of_flow)), self.seconds)
     }
 
     fn figures<'n>(
@@ -413,8 +418,8 @@ impl Count<'_> {
         let (mut attempts, mut collided) = (0, 0);
         for id in (0..stations as u32).map(StationId) {
             let counters = self.network.wlan().station_at(id, self.now);
-            let all = counters.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
-            control = control + (all - counters.sent_of(FrameKind::Data).time);
+            let sent = counters.sent.iter().fold(Span::ZERO, |sum, air| sum + air.time);
+            control = control + (sent - counters.sent_of(FrameKind::Data).time);
             // What is on the air has been neither decoded nor lost.
             let ended = self.network.wlan().station(id);
             data = data + ended.sent_of(FrameKind::Data).time;
@@ -424,8 +429,8 @@ impl Count<'_> {
         }
         let throughputs: Vec<f64> =
             flows.iter().filter_map(|(_, flow)| flow.throughput_bps).collect();
-        let sum: f64 = throughputs.iter().sum();
-        let squares: f64 = throughputs.iter().map(|x| x * x).sum();
+        let all = sum(throughputs.iter().copied());
+        let squares = sum(throughputs.iter().map(|x| x * x));
         let [
             session_mean_s,
             session_sd_s,
@@ -435,13 +440,13 @@ impl Count<'_> {
             session_max_s,
         ] = tcp.sessions.figures_s();
         MediumFigures {
-            throughput_bps: (self.seconds > 0.0).then_some(sum),
+            throughput_bps: (self.seconds > 0.0).then_some(all),
             collided_ratio: ratio(collided as f64, attempts as f64),
             data_airtime_ratio: self.share(data - lost),
             lost_data_airtime_ratio: self.share(lost),
             control_airtime_ratio: self.share(control),
             messages_airtime_ratio: None,
-            throughput_jain_index: ratio(sum * sum, throughputs.len() as f64 * squares),
+            throughput_jain_index: ratio(all * all, throughputs.len() as f64 * squares),
             goodput_bps: ratio(8.0 * tcp.arrived_bytes as f64, self.seconds),
             sessions: tcp.sessions.took.count,
             session_mean_s,

@@ -115,8 +115,9 @@ pub(super) struct FlowFigures {
     pub(super) loss_ratio: Option<f64>,
     /// PHY rate of each packet's last transmission, mean over the packets that the MAC has finished.
     pub(super) data_rate_mean_bps: Option<f64>,
-    /// Share of the time that the packets' transmissions took, all attempts, with RTS, CTS and acknowledgements of the
-    /// link layer; each packet of a frame has its share by bytes, and airtimes of several hops add up.
+    /// Share of the time that the exchanges with the packets took, all attempts: RTS, CTS, data frame, acknowledgement of
+    /// the link layer, and the SIFS between them. A response that did not come counts like one that came, and so does the
+    /// time for it. Each packet of a frame has its share by bytes, and airtimes of several hops add up.
     pub(super) airtime_ratio: Option<f64>,
     /// Delay from the source to the end of the frame, or of the wired link, that delivers the packet, for a saturated
     /// source from the moment when its queue had room: mean over the delivered packets.
@@ -412,9 +413,9 @@ pub(super) struct MediumFigures {
     pub(super) throughput_bps: Option<f64>,
     /// Share of all stations' attempts that collided.
     pub(super) collided_ratio: Option<f64>,
-    /// Airtime of data frames that were decoded; what is on the air at the end is left out.
+    /// Airtime of data frames that were decoded, those to all stations by at least one of them; what is on the air at the end is left out.
     pub(super) data_airtime_ratio: Option<f64>,
-    /// Airtime of data frames that were not decoded.
+    /// Airtime of data frames that were not decoded; of those to all stations, that nobody decoded.
     pub(super) lost_data_airtime_ratio: Option<f64>,
     /// Airtime of all other frames.
     pub(super) control_airtime_ratio: Option<f64>,

@@ -28,8 +28,8 @@ pub(super) struct Connection {
     film: Option<Box<Film>>,
     /// When the player requests its next segment, if none is under way; [`Time::MAX`]: when the browser does.
     request_at: Option<Time>,
-    /// Bytes after which the browser's next request may follow: the data of all its requests so far; [`u64::MAX`] without
-    /// a browser.
+    /// Bytes after which the next request of the browser or player may follow: the data of all its requests so far;
+    /// [`u64::MAX`] without either.
     answered_from: u64,
     /// What the browser requested has arrived, and the browser does not know yet.
     pub(super) fetched: bool,
@@ -218,9 +218,11 @@ impl Connection {
     /// The player requests its next segment, over the connection that is open.
     fn request(&mut self, now: Time) {
         let Some(film) = &mut self.film else { return };
+        let bytes = film.request(now);
         self.request_at = None;
         self.state = State::Open(now);
-        self.sender.write(film.request(now));
+        self.answered_from += bytes;
+        self.sender.write(bytes);
         self.stirred.sender = true;
     }
 
@@ -251,7 +253,7 @@ impl Connection {
     /// acknowledgement goes with the request, and does not wait for further segments.
     #[inline]
     fn answer(&mut self) {
-        // Most connections have no browser: this is asked first.
+        // Most connections have neither browser nor player: this is asked first.
         if self.answered_from != u64::MAX && self.receiver.delivered_bytes() >= self.answered_from {
             self.receiver.acknowledge();
         }
@@ -260,6 +262,7 @@ impl Connection {
     fn begin(&mut self, now: Time) {
         self.receiver.open();
         if self.film.is_some() {
+            self.answered_from = 0;
             return self.request(now);
         }
         let size = match (&mut self.files, self.spec.work) {

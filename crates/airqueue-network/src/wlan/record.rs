@@ -19,7 +19,7 @@ pub struct StationCounters {
     /// Frames sent, by kind: RTS, CTS, data, ACK, CF-End, block ack, block ack requests, beacons, null frames,
     /// PS-Polls, QoS null frames, and frames of associations, in this order.
     pub sent: [AirtimeCounters; 12],
-    /// Data frames sent that their receiver did not decode.
+    /// Data frames sent that their receiver did not decode, and those to all stations that nobody decoded.
     pub data_lost: AirtimeCounters,
     /// First frames of exchanges (RTS, or data without RTS) destroyed at their receiver: by overlapping frames, or
     /// because the receiver was busy with another frame or transmitted.
@@ -105,6 +105,11 @@ impl StationCounters {
             self.collided += collided;
             self.bit_errors += bit_errors;
         }
+    }
+
+    /// Nobody has decoded a data frame to all stations.
+    pub(super) fn on_lost_to_all(&mut self, time: Span) {
+        self.data_lost.add(time);
     }
 
     /// Takes back the loss of the last exchange's first frame: the exchange has no outcome yet.

@@ -311,6 +311,33 @@ fn packets_to_all_stations_wait_for_a_dtim() {
     assert_eq!(wlan.station(PHONE).sent_of(FrameKind::Ack).frames, 0);
 }
 
+/// Two stations that send to all at the same times, without backoff: nobody decodes anything, and the time is lost. A
+/// station on its own loses none.
+#[test]
+fn frames_to_all_that_nobody_decodes_are_lost_air_time() {
+    for senders in [1, 2] {
+        let mut spec = quiet(2);
+        spec.beacons.clear();
+        without_backoff(&mut spec);
+        let every = Arrivals::Periodic { every: Span::from_millis(50), on_off: None };
+        let start = Time::ZERO + Span::from_millis(25);
+        spec.flows = (0..senders).map(|from| packets(&spec, from, from, every, start)).collect();
+        let sim = run(&spec, 1, 10);
+        for from in 0..senders {
+            let of = sim.model.wlan().station(StationId(from));
+            let sent = of.sent_of(FrameKind::Data);
+            assert_eq!(sent.frames, 200);
+            let frame =
+                spec.radio.phy.airtime(rate(&spec.radio.phy, 11), PACKET + cells::DCF_OVERHEAD);
+            assert_eq!(sent.time, Span::from_nanos(200 * frame.as_nanos()));
+            let (frames, time) = if senders == 2 { (200, sent.time) } else { (0, Span::ZERO) };
+            assert_eq!((of.data_lost.frames, of.data_lost.time), (frames, time));
+            let delivered = sim.model.flow(FlowId(from)).delivered.packets;
+            assert_eq!(delivered, 200 - frames);
+        }
+    }
+}
+
 /// A station without traffic is awake for its beacons alone.
 #[test]
 fn a_station_without_traffic_is_awake_for_beacons() {

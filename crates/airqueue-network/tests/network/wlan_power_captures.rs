@@ -107,6 +107,44 @@ fn polls_say_who_asks_and_data_say_that_more_wait() {
     assert!(to_all.iter().all(|data| data[48..52] == [0xff; 4]));
 }
 
+/// Twenty packets to all of 8.5 ms each do not fit before the next beacon, and one more comes while they are sent. IEEE
+/// 802.11-2020, 11.2.3: all of them follow the DTIM until none is left, across the next beacon, whose TIM says so; all but the
+/// last have More Data, and a station that sleeps stays awake for them.
+#[test]
+fn packets_to_all_go_on_behind_the_next_beacon() {
+    let radio = b();
+    let slow = radio.phy.slowest_basic();
+    let mut spec = cell(radio, vec![dcf(&b().phy); 2]);
+    let every = Arrivals::Periodic { every: Span::from_millis(1), on_off: None };
+    // Beacons are due at 10 ms and each 102.4 ms, the second DTIM at 317.2 ms.
+    let flow = |start_ms: i64, packets: i64| {
+        let mut flow = saturated(0, 0, AccessCategory::FIRST, slow, 1000);
+        let start = Time::ZERO + Span::from_millis(start_ms);
+        (flow.source.arrivals, flow.source.start) = (every, start);
+        flow.source.stop = start + Span::from_micros(1000 * packets - 500);
+        Flow { name: format!("at {start_ms}"), ..flow }
+    };
+    spec.flows = vec![flow(100, 20), flow(340, 1)];
+    spec.beacons = vec![beacons(&spec.radio)];
+    let dozes = sleeper(&spec.radio, StationId(1), WakeUp::PsPoll);
+    spec.sleepers = vec![PowerSaveSpec { dtims: true, listen_interval: 4, ..dozes }];
+    let mut sim = spec.start(Seed(3));
+    let tap = Pcap::new(&spec.wlan(), View::Air, WHOLE_FRAMES, Vec::new()).unwrap();
+    sim.model.wlan_mut().plug(Box::new(tap));
+    sim.run_until(Time::ZERO + Span::from_millis(600));
+    let tap: Pcap<Vec<u8>> = sim.model.wlan_mut().unplug().unwrap();
+    let records = records(&tap.finish().unwrap(), WHOLE_FRAMES);
+    let group_bit = |beacon: &&[u8]| elements(beacon)[1].1[2] & 1 != 0;
+    let said: Vec<bool> = frames(&records, 0x80).iter().map(group_bit).collect();
+    assert_eq!(said, [false, false, false, true, true, false]);
+    let more: Vec<bool> = frames(&records, 0x08).iter().map(|data| data[1] & 0x20 != 0).collect();
+    assert_eq!(more, [[true; 20].as_slice(), &[false]].concat());
+    // Two beacons of 2.6 ms, and 21 packets of 8.5 ms with PIFS.
+    let last = records.iter().rfind(|record| record.frame()[0] == 0x08).unwrap();
+    assert!((480_000_000..512_000_000).contains(&last.time_ns), "{}", last.time_ns);
+    assert_eq!(sim.model.wlan().station(StationId(1)).from_all, 21);
+}
+
 #[test]
 fn null_frames_say_who_sleeps() {
     let records = captured(WakeUp::Null { timeout: Span::from_millis(50) }, 1);

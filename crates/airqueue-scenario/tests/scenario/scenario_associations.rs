@@ -65,6 +65,32 @@ fn flows_follow_a_phone_that_roams() {
     assert_eq!(results(&without(&house()), 1)["associations"], json!({}));
 }
 
+/// A station that begins at 20 s of a minute is not without service before: it has not begun. Then it searches for 240 ms,
+/// and eight frames follow in an idle channel, each below 2 ms.
+#[test]
+fn the_time_before_a_station_begins_is_no_gap() {
+    for (at_s, warm_up) in [(20, "0 s"), (20, "10 s"), (50, "10 s")] {
+        let mut scenario = house();
+        scenario["warm_up"] = json!(warm_up);
+        scenario["stations"][2]["association"] =
+            json!({"access_point": "hall", "search": "240 ms", "at": format!("{at_s} s")});
+        scenario["flows"] = json!([]);
+        let found = results(&scenario, 1);
+        let phone = &found["associations"]["phone"];
+        assert_eq!(phone["associations"], 1);
+        let gap = number(&phone["gap_max_s"]);
+        assert!((0.24..0.256).contains(&gap), "{phone}");
+        assert!((number(&phone["unserved_ratio"]) * 60.0 - gap).abs() < 1e-6, "{phone}");
+        // A sum without terms is 0, and not -0.
+        let throughput = number(&found["medium"]["throughput_bps"]);
+        assert!(throughput == 0.0 && throughput.is_sign_positive());
+    }
+    // A station that has not begun at the end.
+    let mut scenario = house();
+    scenario["stations"][2]["association"] = json!({"access_point": "hall", "at": "2 min"});
+    assert_eq!(results(&scenario, 1)["associations"]["phone"]["unserved_ratio"], 0.0);
+}
+
 /// All connections of a browser follow the phone: pages go on behind each access point, slower only by the gaps, and packets
 /// balance.
 #[test]

@@ -219,6 +219,8 @@ pub struct Player {
     /// The segment that is under way: when it was requested, and its rate.
     requested: Time,
     rate: usize,
+    /// The rate of the last segment that came whole.
+    last: Option<usize>,
     /// The first request.
     began: Option<Time>,
     /// Throughput of the last segments in bits per second.
@@ -251,6 +253,7 @@ impl Player {
             now: Time::ZERO,
             requested: Time::ZERO,
             rate: 0,
+            last: None,
             began: None,
             past_bps: VecDeque::with_capacity(PAST),
             stall: Span::ZERO,
@@ -277,9 +280,6 @@ impl Player {
             VideoChoiceName::Throughput => self.by_throughput(),
             VideoChoiceName::Buffer => self.by_buffer(),
         };
-        if self.counters.segments > 0 {
-            self.counters.switches += u64::from(rate != self.rate);
-        }
         self.rate = rate;
         self.bytes(rate)
     }
@@ -325,6 +325,8 @@ impl Player {
         }
         self.past_bps.push_back(8.0 * self.bytes(self.rate) as f64 / took.as_secs_f64());
         self.counters.segments += 1;
+        let before = self.last.replace(self.rate);
+        self.counters.switches += u64::from(before.is_some_and(|before| before != self.rate));
         self.counters.rates_bps += u64::from(self.spec.rates.bps()[self.rate]);
         self.buffered = self.buffered + self.spec.segment;
         if self.state != State::Plays && self.buffered >= self.spec.start_at {
@@ -471,6 +473,25 @@ mod tests {
         assert_eq!((of.stalled, of.start_up), (Span::from_secs(2), None));
         player.end(at(8));
         assert_eq!(player.counters(at(100)).stalled, Span::from_secs(3));
+    }
+
+    /// A change counts with the segment that has the other rate, when that one has come: not before, and not less because
+    /// counting began between the two.
+    #[test]
+    fn a_change_of_rate_counts_with_its_segment() {
+        let mut player =
+            Player::new(spec(&[1000, 5000], VideoChoiceName::Throughput)).expect("a video");
+        let at = |s| Time::ZERO + Span::from_secs(s);
+        // 4 Mb in 0.1 s: the next segment has the higher rate.
+        player.request(at(0));
+        player.on_segment(Time::ZERO + Span::from_millis(100));
+        assert_eq!(player.counters(at(1)).switches, 0);
+        assert_eq!(player.request(at(1)), 2_500_000);
+        assert_eq!((player.counters(at(1)).segments, player.counters(at(1)).switches), (1, 0));
+        player.start_counting(at(2));
+        player.on_segment(at(2));
+        let of = player.counters(at(2));
+        assert_eq!((of.segments, of.switches), (1, 1));
     }
 
     #[test]

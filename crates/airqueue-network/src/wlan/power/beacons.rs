@@ -84,9 +84,10 @@ impl<U: UpperLayer> Wlan<U> {
         traffic.extend(members.filter(|&&member| self.has_traffic(member as usize)));
         let cell = &mut self.power.cells[at];
         cell.dtim = cell.dtim_count() == 0;
-        cell.group_follows = cell.dtim && !cell.group.is_empty();
-        // Packets that come after the beacon has begun were not announced.
-        cell.burst = if cell.dtim { cell.group.len() } else { cell.burst };
+        // What did not fit before a beacon is announced by that one too, and follows it, until none is left (IEEE
+        // 802.11-2020, 11.2.3).
+        cell.delivers_group = (cell.dtim || cell.delivers_group) && !cell.group.is_empty();
+        cell.group_follows = cell.delivers_group;
         cell.traffic = traffic;
     }
 
@@ -159,13 +160,14 @@ impl<U: UpperLayer> Wlan<U> {
         if cell.due.is_some() {
             return Some(cell.beacon(now));
         }
-        let Some(left) = cell.burst.checked_sub(1) else {
+        let kept = if cell.delivers_group { cell.group.pop_front() } else { None };
+        // A packet that comes behind a frame without More Data waits for the next DTIM: stations may sleep again.
+        cell.delivers_group &= !cell.group.is_empty();
+        let Some(kept) = kept else {
             return self.next_end_of_service(at, now);
         };
-        cell.burst = left;
-        let kept = cell.group.pop_front()?;
         cell.group_waits.add(now - kept.since);
-        let content = if cell.burst > 0 { Content::MoreData } else { Content::Data };
+        let content = if cell.delivers_group { Content::MoreData } else { Content::Data };
         let packet = self.enter(kept, now);
         Some(Msdu { content, ..self.hops[HopId::of(&packet).index()].msdu(packet, None) })
     }

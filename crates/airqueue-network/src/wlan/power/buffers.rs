@@ -263,7 +263,6 @@ impl Cell {
     /// Takes the oldest packet to all stations out, which is dropped.
     fn drop_of_group(&mut self) -> Option<Kept> {
         let dropped = self.group.pop_front()?;
-        self.burst = self.burst.saturating_sub(1);
         self.counters.group_dropped += 1;
         Some(dropped)
     }

@@ -83,8 +83,8 @@ struct Cell {
     due: Option<Time>,
     /// Packets to all stations that wait for a DTIM.
     group: VecDeque<Kept>,
-    /// How many of them follow the last DTIM.
-    burst: usize,
+    /// Whether they go on the air: from a DTIM on until none is left.
+    delivers_group: bool,
     /// When packets that have been kept for too long are dropped next; `None`: none are kept.
     cleanup: Option<Time>,
     /// What the last beacon said: whether it was a DTIM, behind which frames to all stations follow, and for which
@@ -328,7 +328,7 @@ impl Cell {
             number: 0,
             due: None,
             group: VecDeque::new(),
-            burst: 0,
+            delivers_group: false,
             cleanup: None,
             dtim: false,
             group_follows: false,

@@ -272,13 +272,15 @@ impl<U: UpperLayer> Wlan<U> {
                     cell.delays.add(begins - due);
                 }
             }
-            FrameKind::Data => self.on_data_to_all(from, &heard, now),
+            FrameKind::Data => self.on_data_to_all(ending, &heard, now),
             _ => {}
         }
         self.power.heard = heard;
     }
 
-    fn on_data_to_all(&mut self, from: StationId, heard: &[StationId], now: Time) {
+    /// A packet to all stations is delivered if at least one of them has decoded its frame.
+    fn on_data_to_all(&mut self, ending: &Ending, heard: &[StationId], now: Time) {
+        let (from, time) = (ending.from, self.counted(ending));
         let sender = &self.listeners.macs[from.index()];
         let Some((_, msdu)) = sender.sent(sender.frame().ac).next() else { return };
         let packet: Packet = msdu.packet;
@@ -287,6 +289,7 @@ impl<U: UpperLayer> Wlan<U> {
             self.stations[station.index()].from_all += 1;
         }
         if heard.is_empty() {
+            self.stations[from.index()].on_lost_to_all(time);
             self.upper.on_given_up(packet);
         } else {
             self.upper.on_delivered(once(&packet), now);
