@@ -403,6 +403,18 @@ def test_losses_where_nobody_waits_are_no_reason_to_leave_all(lost, along_s, gat
     jsonschema.validate(found.to_json(ABOUT) | {"changes": []}, schema())
 
 
+def test_a_queue_that_is_full_before_the_load_is_no_reason_to_leave_all():
+    """Both legs wait 200 ms without our load, and the load adds nothing."""
+    records = imagined({GATEWAY: 0.0, SERVER: 0.0})
+    legs = [dataclasses.replace(leg, round_trip_s=leg.round_trip_s + 0.2) for leg in records.legs]
+    found = diagnosis(dataclasses.replace(records, legs=tuple(legs)))
+    assert found.recommendation.do == "nothing-known"
+    assert found.effects[0].startswith("Without our load the gateway takes 203 ms to answer")
+    # A server far away is no queue.
+    far = diagnosis(dataclasses.replace(records, legs=(records.legs[0], legs[1])))
+    assert far.recommendation.do == "leave" and not far.effects
+
+
 def test_answers_that_the_gateway_alone_leaves_out_are_not_lost():
     records = imagined({GATEWAY: 0.0, SERVER: 0.0})
     near = records.legs[0]

@@ -50,15 +50,17 @@ def recommend(
     lost: Lost | None = None,
     *,
     measured: bool = False,
+    slow: str | None = None,
 ) -> Recommendation:
     """Return the recommendation for the load that adds most; ``felt`` has the trips of each load.
 
     lost: losses that are noticed, which matter where nobody waits.
     measured: whether a measurement of the queue was tried, which then does not tell what it is.
+    slow: why the load may show nothing, from `airqueue.diagnose.before`.
     """
     worst = waits_most(findings)
     if worst is None:
-        return _without_lag(findings, lost)
+        return _without_lag(findings, lost, slow)
     if worst.place in ("line", "both"):
         return shape_line(line_rates(findings), asking, also_radio=worst.place == "both")
     rate_bps = tcp_bps(load_through(findings, worst))
@@ -70,10 +72,15 @@ def recommend(
     return _access_point(worst, most_s, rate_bps, asking, measured=measured)
 
 
-def _without_lag(findings: Sequence[Finding], lost: Lost | None) -> Recommendation:
+def _without_lag(
+    findings: Sequence[Finding], lost: Lost | None, slow: str | None
+) -> Recommendation:
     if findings and all(finding.place == "none" for finding in findings):
         if lost:
             return Recommendation("find-losses", lost.advice)
+        if slow is not None:
+            says = "Change nothing on this evidence: a queue that is full already waits no longer."
+            return Recommendation("nothing-known", says)
         says = "Leave everything as it is: under load nobody waits longer."
         return Recommendation("leave", says)
     says = "Change nothing on this evidence: it does not say where packets wait."

@@ -20,6 +20,7 @@ from airqueue import files
 from airqueue.diagnose import records as recorded
 from airqueue.diagnose.advice import Asking, Recommendation, recommend
 from airqueue.diagnose.alternate import Alternated
+from airqueue.diagnose.before import slow_gateway
 from airqueue.diagnose.felt import Span, Trips, under, without_load
 from airqueue.diagnose.losses import losses
 from airqueue.diagnose.queue import Queue
@@ -70,8 +71,10 @@ class Diagnosis:
 
     @property
     def effects(self) -> list[str]:
-        """What the longest wait does to a call and to a game, and what is lost."""
-        return [*what_it_does(self.findings, self.together), *losses(self.records).says]
+        """What waits before any load, what the longest wait does to calls and games, and losses."""
+        slow = slow_gateway(self.records)
+        does = what_it_does(self.findings, self.together)
+        return [*([] if slow is None else [slow]), *does, *losses(self.records).says]
 
     def to_json(self, about: Mapping[str, Any]) -> dict[str, Any]:
         """Return the document; ``about`` has ``airqueue``, ``created``, ``target``, ``elapsed_s``."""
@@ -111,7 +114,8 @@ def diagnosis(
     advice = None if queue is None else recommend_measured(found, felt, asked, queue)
     if advice is None:
         lost = losses(records)
-        advice = recommend(found, felt, asked, lost, measured=queue is not None)
+        slow = slow_gateway(records)
+        advice = recommend(found, felt, asked, lost, measured=queue is not None, slow=slow)
     at_once = tuple(together(records))
     return Diagnosis(records, tuple(found), tuple(felt), advice, queue, at_once, alternated)
 

@@ -16,6 +16,14 @@ from airqueue import files
 from airqueue.measure.document import Document
 
 _ADVICE: Final = "give a file written by `airqueue measure --json`"
+_OTHERS: Final = {
+    "airqueue-diagnosis": "it is a diagnosis, and `airqueue diagnose --from AFTER --again BEFORE` "
+    "compares two of these",
+    "airqueue-stations": "it is of several stations",
+    "airqueue-uploads": "it is of uploads of several stations",
+    "airqueue-simulation": "it is a simulation, whose figures have intervals to compare by",
+}
+"""What other files are, by their format."""
 
 
 class ResultError(Exception):
@@ -55,7 +63,8 @@ def read_result(path: str | os.PathLike[str]) -> Document:
     except files.NotJsonError as error:
         raise ResultError(f"{error}.") from error
     if not isinstance(loaded, dict) or loaded.get("format") != "airqueue-measurement":
-        raise ResultError(f"{path} is not an airqueue measurement; {_ADVICE}.")
+        other = str(loaded.get("format")) if isinstance(loaded, dict) else ""
+        raise ResultError(f"{path} is not an airqueue measurement; {_OTHERS.get(other, _ADVICE)}.")
     if loaded.get("version") != 1:
         raise ResultError(
             f"{path} has version {loaded.get('version')!r} of the result format and this airqueue "
