@@ -107,10 +107,14 @@ def test_closed_streams_are_no_traceback(arguments, closed, code, tmp_path):
 
 @pytest.mark.parametrize(
     ("module", "code", "says"),
-    [("click", -signal.SIGINT, ""), ("jsonschema", errors.INTERRUPTED, "Interrupted.\n")],
+    [
+        ("typing", -signal.SIGINT, ""),
+        ("click", -signal.SIGINT, ""),
+        ("jsonschema", errors.INTERRUPTED, "Interrupted.\n"),
+    ],
 )
 def test_an_interrupt_while_modules_load_is_no_traceback(module, code, says, tmp_path):
-    """The module gets it before it has loaded: the command's first, or one of `airqueue size`."""
+    """The module gets it before it has loaded: the library's or command's first, or a later one."""
     interrupts = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
     (tmp_path / f"{module}.py").write_text(interrupts, "utf-8")
     done = subprocess.run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -64,6 +65,22 @@ def test_show_puts_the_wires_where_the_access_point_receives():
     assert all(line.startswith("ip netns exec ap ") for line in netem)
 
 
+@pytest.mark.skipif(shutil.which("tc") is None, reason="tc is not installed")
+@pytest.mark.parametrize("kind", sorted({*discipline.NAMES} - {"drr"}))
+def test_tc_knows_the_parameters(kind):
+    """Of a word that tc does not know it says so; all else it says about there being no device."""
+    newer = {"bands", "priomap", "weights", "offload_horizon"} if kind == "fq" else set()
+    for word in sorted({*discipline.parameters(kind)} - newer):
+        command = ["tc", "qdisc", "add", "dev", "no-such", "root", kind, word, "1", "1"]
+        said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+        assert f'What is "{word}"' not in said, word
+
+
+def test_lists_of_numbers_are_one_parameter():
+    of_prio = discipline.Discipline.parse("prio bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1")
+    assert of_prio.words[:3] == ("prio", "bands", "3")
+
+
 def test_the_page_names_the_disciplines():
     page = (Path(__file__).parents[1] / "docs" / "testbed.md").read_text("utf-8")
     listed = page.split("`--queue` takes ")[1].split("each\nfollowed")[0]
@@ -100,6 +117,10 @@ def test_a_seed_is_for_the_virtual_clock():
         (("--mpu", "590"), '"590" has no unit; a size'),
         (("--queue", "pfifo:0"), "must be at least 1 packet and less than 2^31"),
         (("--queue", "bfifo:1B"), "must be at least 1514 bytes and less than 2^31"),
+        (("--queue", "codel targte 5ms"), "no parameter 'targte'; did you mean 'target'?"),
+        (("--queue", "skbprio target 5ms"), "no parameter 'target'; there are limit"),
+        (("--queue", "codel limit 9 ecm"), "no parameter 'ecm'; did you mean 'ecn'?"),
+        (("--queue", "codel limit"), "codel has limit without a value"),
         (("--queue", "codel target nonsense"), "codel has target nonsense; expected a number"),
         (("--rate", "1e300mbit"), "the rate of 1e+306 b/s is outside 8 kb/s to 1 Gb/s"),
         (("--rate", "7"), '"7" has no unit; a rate'),

@@ -7,13 +7,14 @@ np.float64(0.29)
 Packages load when they are first used. ``docs/python.md`` says which names are stable.
 """
 
-from typing import Any
-
 from airqueue import starting
 
 starting.begin()
 
-from airqueue import _native  # noqa: E402 - takes a while to load
+# These take a while to load.
+from typing import Any  # noqa: E402
+
+from airqueue import _native  # noqa: E402
 
 __version__ = _native.VERSION
 

@@ -379,6 +379,8 @@ class Radio:
     """MPDUs in an A-MPDU; 1 before 802.11n."""
     max_psdu_bytes: Final[int]
     """Of data frames."""
+    max_mpdu_bytes: Final[int]
+    """Of data frames at the highest rate, within an A-MPDU or alone."""
     response_rates_bps: Final[list[float]]
     """Rate of the response to a frame of each of `modes`."""
     def frame_s(self, modes: Places, psdu_bytes: Floats, *, control: bool = False) -> Floats:
@@ -491,10 +493,11 @@ CAPTURE_WHOLE_BYTES: Final[int]
 class Scenario:
     """A network of 802.11 stations from the JSON of a scenario file.
 
-    What is wrong with it is a `ValueError` of one sentence that begins with the key.
+    What is wrong with it is a `ValueError` of one sentence that begins with the key. ``others_real``:
+    nodes are real that the file does not mark.
     """
 
-    def __init__(self, json: str) -> None: ...
+    def __init__(self, json: str, *, others_real: bool = False) -> None: ...
     @property
     def warnings(self) -> list[str]:
         """What a user should know of it although it can be simulated, a sentence each."""
@@ -773,8 +776,11 @@ def scenario_schema() -> str:
 def devices() -> str:
     """The devices that stations can be like, as JSON: `airqueue.simulate.devices.Device` each."""
 
-def scenario_problems(json: str) -> list[tuple[str, str]]:
-    """All errors of a scenario: the key of each, and the problem; none for a valid scenario."""
+def scenario_problems(json: str, *, others_real: bool = False) -> list[tuple[str, str]]:
+    """All errors of a scenario: the key of each, and the problem; none for a valid scenario.
+
+    ``others_real``: nodes are real that the file does not mark.
+    """
 
 def toml_lines(text: str, keys: list[str]) -> list[int | None]:
     """The lines, from 1, on which keys such as ``flows[0].rate`` stand in the text of a TOML file.

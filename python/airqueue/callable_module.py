@@ -1,9 +1,10 @@
 """Packages and modules that are called like the function of their name.
 
-``airqueue.simulate(...)`` and ``airqueue.models.bianchi(10)`` are what one types first; both names
-are modules, too. Python lets a module have a class of its own for such purposes (the data model,
-"Customizing module attribute access"). Type checkers see the modules alone: code that is checked
-calls ``airqueue.simulate.simulate`` and ``airqueue.models.bianchi.bianchi``.
+``airqueue.simulate(...)``, ``airqueue.emulate(...)`` and ``airqueue.models.bianchi(10)`` are what
+one types first; these names are modules, too. Python lets a module have a class of its own for such
+purposes (the data model, "Customizing module attribute access"). Type checkers see the modules
+alone: code that is checked calls ``airqueue.simulate.simulate`` and
+``airqueue.models.bianchi.bianchi``.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """Ctrl-C before and after a command: it ends the program at once, as programs in C do.
 
-Python would print where it is, which while modules load is in the middle of them.
+Python would print where it is, which while modules load is in the middle of them. This module loads
+none that takes long; before it, while Python itself starts, Ctrl-C is Python's.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 
 def _is_command() -> bool:
@@ -26,16 +25,18 @@ def begin() -> None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Have Ctrl-C raise KeyboardInterrupt within the statement, if `begin` took that away."""
-    import signal  # noqa: PLC0415
+class Interruptible:
+    """Has Ctrl-C raise KeyboardInterrupt within a ``with`` statement, if `begin` took that away."""
 
-    taken = _is_command() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL
-    if taken:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        if taken and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    def __enter__(self) -> None:
+        import signal  # noqa: PLC0415
+
+        self._taken = _is_command() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+        if self._taken:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __exit__(self, *of_error: object) -> None:
+        import signal  # noqa: PLC0415
+
+        if self._taken and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)

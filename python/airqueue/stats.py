@@ -64,6 +64,20 @@ def t_interval(samples: Sequence[float]) -> Interval | None:
     return Interval(mean, mean - half, mean + half, n)
 
 
+def share_interval(some: int, all_: int) -> Interval:
+    """Interval of a probability, estimated by the share p of ``some`` among n independent trials.
+
+    p ± 1.96 √(p (1 - p) / n), the normal approximation, within 0 and 1. It has no width for shares
+    of 0 and 1, nor without trials.
+
+    >>> share_interval(10, 100)
+    Interval(mean=0.1, low=0.041..., high=0.158..., n=100)
+    """
+    share = some / max(1, all_)
+    half = statistics.NormalDist().inv_cdf(0.975) * math.sqrt(share * (1 - share) / max(1, all_))
+    return Interval(share, max(0.0, share - half), min(1.0, share + half), all_)
+
+
 def prediction_interval(samples: Sequence[float]) -> Interval | None:
     """The interval that has one more independent normal sample with a probability of 95 %.
 

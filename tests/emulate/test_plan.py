@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import pickle
 
+import pytest
+
+from airqueue import toml_text
+from airqueue.emulate import EmulatedNetwork
 from airqueue.emulate.plan import PREFIX, PREFIX6, Plan
+from airqueue.simulate import Scenario, ScenarioError
 
 
 def plan(**wired: bool) -> Plan:
@@ -53,6 +59,28 @@ def test_programs_find_the_others_by_variable_and_by_name():
     assert names["peer"] == names["server"] == server.addresses
     assert names["smart-tv"] == tv.addresses
     assert names["localhost"] == ["127.0.0.1", "::1"]
+
+
+@pytest.mark.parametrize("change", [{"station": "phone"}, {"link": ["ap", "phone"]}])
+def test_rates_may_change_between_nodes_that_only_the_command_makes_real(change, tmp_path):
+    network = {
+        "duration": "5 s",
+        "phy": {"standard": "802.11g", "rate": "24 Mb/s"},
+        "stations": [{"name": "ap"}, {"name": "phone"}],
+        "changes": [{"at": "1 s", "rate": "6 Mb/s", **change}],
+    }
+    with pytest.raises(ScenarioError, match="no flow goes from"):
+        Scenario(network)
+    file = tmp_path / "cell.toml"
+    file.write_text(toml_text.render(network), "utf-8")
+    for given in (network, file, Scenario(network, others_real=True)):
+        plan = EmulatedNetwork(given, real=["ap", "phone"], changes={"duration": "6 s"}).plan
+        assert [node.name for node in plan.nodes] == ["ap", "phone"]
+    wrong = {**network, "changes": [{**network["changes"][0], "rate": "7 Mb/s"}]}
+    with pytest.raises(ScenarioError, match=r"^changes\[0\]\.rate: "):
+        EmulatedNetwork(wrong, real=["ap", "phone"])
+    copied = pickle.loads(pickle.dumps(Scenario(network, others_real=True)))
+    assert copied.changed({"duration": "7 s"}).duration_s == 7
 
 
 def test_a_kernel_without_ipv6_has_ipv4_alone():

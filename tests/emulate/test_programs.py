@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import airqueue
 from airqueue.cli import schemas
 from airqueue.emulate import EmulatedNetwork, EmulationError, devices, emulate
 from airqueue.linux.errors import NamespaceError
@@ -371,6 +373,37 @@ def test_an_interrupt_is_the_programs_to_handle(tmp_path):
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 9
+
+
+def test_the_package_is_called_as_its_function():
+    with airqueue.emulate("quiet-flat") as net:
+        assert net.host("phone").run(["true"]).returncode == 0
+
+
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_a_program_gets_an_interrupt_once(send):
+    code = (
+        "import signal, sys, time; got = []\n"
+        "signal.signal(signal.SIGINT, lambda *of: (got.append(1), print('got', flush=True)))\n"
+        "print('ready', flush=True); sys.stdin.readline(); sys.exit(10 + len(got))"
+    )
+    process = subprocess.Popen(
+        [*AIRQUEUE, "quiet-flat", "--quiet", "--", sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    for count in range(1, 4):
+        send(process.pid, signal.SIGINT)
+        assert process.stdout.readline() == b"got\n"
+        time.sleep(0.4)  # more of them would come now
+        assert select.select([process.stdout], [], [], 0)[0] == [], count
+    process.stdin.write(b"\n")
+    process.stdin.close()
+    assert process.wait(60) == 13
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

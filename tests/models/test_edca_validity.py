@@ -148,6 +148,13 @@ def test_stations_that_are_not_whole_are_rounded() -> None:
     assert here.share_error == pytest.approx(there.share_error)
 
 
+def test_the_exact_process_is_advised_for_whole_numbers_of_stations() -> None:
+    """edca-slots, which the note advises, takes no others."""
+    advice = [validity([0.95, 0.05], [each, 1], [0, 20]).note for each in (1, 1.4)]
+    assert "edca-slots" in advice[0] and "whole numbers" not in advice[0]
+    assert advice[1].endswith("edca-slots, with whole numbers of stations")
+
+
 def test_very_many_stations_take_no_longer() -> None:
     assert validity([1.0], 3000, 0, 1023).within
     with pytest.raises(ModelError, match="no success"):

@@ -213,6 +213,12 @@ impl PyRadio {
         limits.map_or(frames::MAX_NON_HT_PSDU_BYTES, |limits| limits.bytes)
     }
 
+    /// The maximum MPDU of a data frame in bytes, at the fastest mode.
+    #[getter]
+    fn max_mpdu_bytes(&self) -> u32 {
+        self.phy.max_mpdu_bytes(self.fastest())
+    }
+
     /// Rate of the response to a frame of each mode.
     #[getter]
     fn response_rates_bps(&self) -> Vec<f64> {

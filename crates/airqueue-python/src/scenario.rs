@@ -46,8 +46,13 @@ pub(crate) fn devices() -> String {
 
 /// All errors of a scenario: the key of each, with indices, and the problem; none for a valid scenario.
 #[pyfunction]
-pub(crate) fn scenario_problems(py: Python<'_>, json: &str) -> Vec<(String, String)> {
-    let found = py.detach(|| airqueue_scenario::problems(json));
+#[pyo3(signature = (json, *, others_real=false))]
+pub(crate) fn scenario_problems(
+    py: Python<'_>,
+    json: &str,
+    others_real: bool,
+) -> Vec<(String, String)> {
+    let found = py.detach(|| airqueue_scenario::problems(json, others_real));
     found.into_iter().map(|error| (error.key, error.problem)).collect()
 }
 
@@ -75,9 +80,11 @@ pub(crate) struct PyScenario(Scenario);
 
 #[pymethods]
 impl PyScenario {
+    /// `others_real`: nodes are real that the file does not mark.
     #[new]
-    fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
-        py.detach(|| Scenario::from_json(json)).map(PyScenario).map_err(wrong)
+    #[pyo3(signature = (json, *, others_real=false))]
+    fn new(py: Python<'_>, json: &str, others_real: bool) -> PyResult<Self> {
+        py.detach(|| Scenario::with_real(json, others_real)).map(PyScenario).map_err(wrong)
     }
 
     /// Warnings on a scenario that can be simulated, one sentence each.

@@ -98,7 +98,8 @@ impl Changes<'_> {
     /// Whether real programs may use what no flow of the file uses. Emulations have flows for these, and no marks of real nodes.
     fn has_real_nodes(&self) -> bool {
         let file = self.flows.radio_hops.file;
-        file.stations.iter().any(|of| of.real) || file.hosts.iter().any(|of| of.real)
+        let marked = file.stations.iter().any(|of| of.real) || file.hosts.iter().any(|of| of.real);
+        marked || file.others_real
     }
 
     /// Changes stations.

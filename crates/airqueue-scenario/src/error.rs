@@ -19,18 +19,22 @@ const WORDS: [(&str, &str); 3] = [
 ];
 
 /// What serde calls the values that it finds.
-const VALUES: [(&str, &str); 6] = [
+const VALUES: [(&str, &str); 7] = [
     ("map", "a table"),
     ("sequence", "a list"),
     ("null", "nothing"),
     ("boolean ", ""),
     ("integer ", ""),
     ("floating point ", ""),
+    ("string ", ""),
 ];
 
 /// What serde expects, and what a file has.
-const EXPECTED: [(&str, &str); 3] = [
+const EXPECTED: [(&str, &str); 6] = [
     ("u32", "a whole number, at least 0"), // the only type of whole number in a scenario
+    ("f64", "a number"),
+    ("a boolean", "true or false"),
+    ("an array of length 2", "a list of two values"),
     ("string or map", "a word or a table"),
     ("map with a single key", "a table with a single key"),
 ];

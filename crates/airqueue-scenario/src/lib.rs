@@ -132,11 +132,17 @@ const LONGEST: Span = Span::from_secs(1_000_000_000);
 impl Scenario {
     /// Reads a JSON object with the keys of a scenario file.
     pub fn from_json(text: &str) -> Result<Scenario, ScenarioError> {
+        Scenario::with_real(text, false)
+    }
+
+    /// Reads a JSON object with the keys of a scenario file; `others_real`: nodes are real that the file does not mark.
+    pub fn with_real(text: &str, others_real: bool) -> Result<Scenario, ScenarioError> {
         // Parsing into a value first keeps line and column numbers out of errors: the user never sees this JSON.
         let mut value: serde_json::Value =
             serde_json::from_str(text).map_err(|problem| error("", problem))?;
         let renamed = current(&mut value)?;
         let file: Table<File> = serde_path_to_error::deserialize(value).map_err(unreadable)?;
+        let file = File { others_real, ..file.0 };
         Ok(Scenario { renamed, ..Scenario::new(&file)? })
     }
 

@@ -5,7 +5,7 @@
 //! error that is none.
 
 use super::error::{ScenarioError, error};
-use super::{Scenario, current, emulated::read};
+use super::{Scenario, current, emulated::read, file::File};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -20,13 +20,13 @@ const STANDINS: [&str; 9] =
     ["x", "802.11g", "1 s", "1 m", "1 Mb/s", "1 packets", "1 B", "0 dBm", "2.4 GHz"];
 
 /// The errors of a scenario, a JSON object with the keys of a scenario file, in the order in which checks find them: the
-/// first is that of [`Scenario::from_json`]. Empty for a valid scenario.
-pub fn problems(text: &str) -> Vec<ScenarioError> {
+/// first is that of [`Scenario::with_real`]. Empty for a valid scenario.
+pub fn problems(text: &str, others_real: bool) -> Vec<ScenarioError> {
     let tree = match serde_json::from_str(text) {
         Ok(tree) => tree,
         Err(problem) => return vec![error("", problem)],
     };
-    let mut search = Search::new(tree);
+    let mut search = Search::new(tree, others_real);
     for _ in 0..MOST_CHECKS {
         let Some(problem) = search.check() else { break };
         if search.found.len() == MOST || !search.pass(problem) {
@@ -51,12 +51,14 @@ struct Search {
     gone: HashMap<&'static str, Vec<usize>>,
     /// A key has a value that the user did not give: only what cannot be read is reported from now on.
     stand_in: bool,
+    /// Nodes are real that the file does not mark.
+    others_real: bool,
 }
 
 impl Search {
-    fn new(tree: Value) -> Search {
+    fn new(tree: Value, others_real: bool) -> Search {
         let (found, doubtful, gone) = Default::default();
-        Search { tree, found, doubtful, gone, stand_in: false }
+        Search { tree, found, doubtful, gone, stand_in: false, others_real }
     }
 
     /// The first error of what is left.
@@ -64,7 +66,7 @@ impl Search {
         let mut tree = self.tree.clone();
         let file = current(&mut tree).and_then(|_| read(tree));
         let file = match file {
-            Ok(file) => file,
+            Ok(file) => File { others_real: self.others_real, ..file.0 },
             Err(error) => return Some(Problem { error, readable: false }),
         };
         Scenario::new(&file).err().map(|error| Problem { error, readable: true })

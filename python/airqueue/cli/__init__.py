@@ -93,12 +93,12 @@ class LazyGroup(click.Group):
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read options; some print something already, as --help does, which may fail."""
-        with one_sentence(), starting.interruptible():
+        with one_sentence(), starting.Interruptible():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error that the user can mend becomes one sentence and exit code 1."""
-        with warnings_as_sentences(), one_sentence(), starting.interruptible():
+        with warnings_as_sentences(), one_sentence(), starting.Interruptible():
             return super().invoke(ctx)
 
 

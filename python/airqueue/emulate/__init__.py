@@ -1,5 +1,8 @@
 """Real programs inside a simulated Wi-Fi network, in real time or on a virtual clock."""
 
+import sys
+
+from airqueue.callable_module import call_as_function
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.network import EmulatedNetwork, emulate
 from airqueue.emulate.nodes import Host
@@ -17,3 +20,5 @@ __all__ = [
     "Verdict",
     "emulate",
 ]
+
+call_as_function(sys.modules[__name__])

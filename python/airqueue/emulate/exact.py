@@ -97,7 +97,7 @@ def run(
     given = (
         os.fspath(scenario)
         if isinstance(scenario, str | os.PathLike)
-        else Scenario.of(scenario).description
+        else Scenario.of(scenario, others_real=bool(real)).description
     )
     for file in (pcap or {}).values():
         check_writable(file)

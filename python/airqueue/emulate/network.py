@@ -69,9 +69,9 @@ class EmulatedNetwork:
         outside: str | None = None,
         trace: str | None = None,
     ) -> None:
-        self.name, described = _read(scenario, changes or {})
-        self.seed, self.records = _checked(seed), described.records
         real = [*_nodes(real), *([] if outside is None else [outside])]
+        self.name, described = _read(scenario, changes or {}, others_real=bool(real))
+        self.seed, self.records = _checked(seed), described.records
         self._back_pressure = back_pressure
         try:
             self._engine = _native.Emulation(json.dumps(described.description), real, seed)
@@ -390,8 +390,10 @@ def _nodes(real: Sequence[str]) -> list[str]:
 def _read(
     scenario: Given,
     changes: Mapping[str, object],
+    *,
+    others_real: bool,
 ) -> tuple[str, Scenario]:
     if not isinstance(scenario, str | os.PathLike):
-        return "a scenario", Scenario.of(scenario, changes)
+        return "a scenario", Scenario.of(scenario, changes, others_real=others_real)
     name = os.fspath(scenario)
-    return name, Scenario.from_toml(catalogue.path(name), changes)
+    return name, Scenario.from_toml(catalogue.path(name), changes, others_real=others_real)

@@ -16,6 +16,7 @@ from typing import Any, Final
 from airqueue import text
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.nodes import Host, program_words
+from airqueue.linux import pid_namespace
 from airqueue.linux.noted import NotedSignals
 from airqueue.linux.pid_namespace import shell_exit_code
 
@@ -214,8 +215,8 @@ class Session:
                 return 128 + number
             if number != signal.SIGINT:
                 return self._end_main(number)
-            # The program decides what an interrupt means; from a terminal it has got it already.
-            if not _in_foreground():
+            # The program, of this process group, decides what an interrupt means.
+            if not pid_namespace.is_of_group(number):
                 self._main.send_signal(number)
         return None
 
@@ -275,14 +276,6 @@ def _end(process: subprocess.Popen[Any], number: int) -> None:
 def _signal_group(process: subprocess.Popen[Any], number: int) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)
-
-
-def _in_foreground() -> bool:
-    """Return whether a terminal sends its signals to this process and the main program."""
-    for fd in (0, 1, 2):
-        with suppress(OSError):
-            return os.tcgetpgrp(fd) == os.getpgrp()
-    return False
 
 
 def _prompt(host: Host) -> dict[str, str]:

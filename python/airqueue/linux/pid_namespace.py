@@ -9,11 +9,15 @@ outside ends, by whatever signal.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import select
 import signal
 import sys
+import time
+from collections import Counter
 from contextlib import suppress
+from types import FrameType
 from typing import Final, NoReturn
 
 from airqueue.linux.errors import NamespaceError
@@ -23,7 +27,14 @@ _PR_SET_PDEATHSIG: Final = 1
 _SI_KERNEL: Final = 0x80
 """``si_code`` of a signal that the kernel sent, as for Ctrl-C: the whole foreground group got it."""
 _FORWARDED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-_WAITED_FOR: Final = {*_FORWARDED, signal.SIGCHLD}
+_PASSED: Final = {signal.SIGRTMIN + place: number for place, number in enumerate(_FORWARDED)}
+"""What the process outside sends inside for a signal that it got: never mistaken for the signal that
+was sent to the whole group, and never merged with it, as pending ones of one number are."""
+_WAITED_FOR: Final = {*_FORWARDED, *_PASSED, signal.SIGCHLD}
+_TOGETHER_S: Final = 0.05
+"""How far apart the processes of a group get one signal, at most; people do not notice it."""
+_alone: Final = Counter[int]()
+"""How often the worker was passed a signal, and nobody has asked yet."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -31,8 +42,9 @@ def enter() -> None:
     """Return in a new process, in a PID namespace of its own; the caller's process never returns.
 
     It waits for the new one and exits with its exit code, or with 128 and the number of the signal
-    that ended it; signals that it gets by itself it passes on. Must be called before any thread is
-    started. Raises NamespaceError.
+    that ended it; signals that it gets by itself it passes on, those of its whole group it does not:
+    the new process has these already. Must be called before any thread is started. Raises
+    NamespaceError.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -55,7 +67,27 @@ def enter() -> None:
     if worker:
         _wait_inside(worker)
     os.close(alive)
+    for passed in _PASSED:
+        signal.signal(passed, _take)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def is_of_group(number: int) -> bool:
+    """Whether a signal that this process, of `enter`, has got came to its whole process group.
+
+    Programs in this group have got it, too. To be asked once for each signal.
+    """
+    if _alone[number]:
+        _alone[number] -= 1
+        return False
+    return True
+
+
+def _take(passed: int, frame: FrameType | None) -> None:
+    """Have a signal that was passed on do what the signal itself does."""
+    number = _PASSED[passed]
+    _alone[number] += 1
+    signal.raise_signal(number)
 
 
 def _die_with_parent(alive: int) -> None:
@@ -81,18 +113,27 @@ def _wait_outside(child: int) -> NoReturn:
             if pid == child:
                 _take_back(terminal)
                 os._exit(_exit_code(status))
-        elif got.si_code != _SI_KERNEL:
+        elif got.si_signo in _FORWARDED and got.si_code != _SI_KERNEL:
             with suppress(ProcessLookupError):
-                os.kill(child, got.si_signo)
+                os.kill(child, signal.SIGRTMIN + _FORWARDED.index(got.si_signo))
 
 
 def _wait_inside(worker: int) -> NoReturn:
-    """Be the first process of the namespace: reap orphans, pass signals on, end with the worker."""
+    """Be the first process of the namespace: reap orphans, pass signals on, end with the worker.
+
+    Whoever sends a signal here by its number sends it to the whole group, and so to the worker, too.
+    """
+    reached: dict[int, float] = {}
     while True:
         got = signal.sigwaitinfo(_WAITED_FOR)
-        if got.si_signo != signal.SIGCHLD:
-            if got.si_code != _SI_KERNEL:
+        if got.si_signo in _PASSED:
+            number = _PASSED[got.si_signo]
+            recent = time.monotonic() - reached.get(number, -math.inf) < _TOGETHER_S
+            if not recent and signal.sigtimedwait({number}, _TOGETHER_S) is None:
                 os.kill(worker, got.si_signo)
+            continue
+        if got.si_signo != signal.SIGCHLD:
+            reached[got.si_signo] = time.monotonic()
             continue
         with suppress(ChildProcessError):
             while True:

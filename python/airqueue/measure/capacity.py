@@ -13,7 +13,7 @@ from airqueue.measure.path_mtu import LEAST_RATIO
 from airqueue.measure.result import Evidence, Measurement
 from airqueue.measure.session import SEVERAL, Session
 from airqueue.measure.verdicts import Finding, count_unit, explained, idle_loss
-from airqueue.stats import Interval, t_interval
+from airqueue.stats import Interval, share_interval, t_interval
 
 RESOLUTION_PACKETS = 0.5
 """Counting whole packets against an estimated instant cannot do better than half a packet."""
@@ -301,10 +301,8 @@ def quiet_gap_s(session: Session) -> float | None:
 
 
 def quiet_loss(accepted: Sequence[Judged], finding: Finding) -> Interval:
-    """Share of the packets lost where no queue stood, with its binomial error."""
+    """Share of the packets lost where no queue stood."""
     lost, total = lost_quietly(j.session for j in accepted)
     if finding.stood is not None:
         lost, total = lost + finding.stood.control[0], total + finding.stood.control[1]
-    share = lost / total if total else 0.0
-    half = 1.96 * math.sqrt(share * (1 - share) / max(1, total))
-    return Interval(share, max(0.0, share - half), share + half, total)
+    return share_interval(lost, total)

@@ -7,7 +7,6 @@ a steady rate.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from airqueue.measure.estimators import estimate
 from airqueue.measure.evidence import SessionEvidence, lost_quietly, observe
 from airqueue.measure.records import MISSING
 from airqueue.measure.session import MIN_DROPS, OVERLOAD_LOSS, Session
+from airqueue.stats import share_interval
 
 SENDER_SHORTFALL = 0.9
 """Sending less than this share of the planned rate makes the sender the limit."""
@@ -31,8 +31,6 @@ UNSTEADY_SHARE = 0.5
 """Throughput that varies by more within a session (paper, section IV-B) is not steady."""
 LOUD = 2.0
 """Packet times by which the delay without load varies where others' packets wait in the path."""
-SURE = 2.0
-"""Standard errors by which the loss without load may be less than what was seen."""
 STEADY_RATE_ONLY = ("published", "corrected")
 """Estimators that multiply a delay by one rate."""
 
@@ -195,7 +193,5 @@ def judge(sessions: Sequence[Session]) -> list[Judged]:
     known = [q for q in quiet if q is not None]
     loud = bool(known) and float(np.median([q.jitter_s > LOUD * q.packet_s for q in known])) > 0.5
     others = loud or sum(q.stepped_s != 0.0 for q in known) >= 2
-    lost, sent = lost_quietly(sessions)
-    share = lost / max(1, sent)
-    least = max(0.0, share - SURE * math.sqrt(share * (1 - share) / max(1, sent)))
+    least = share_interval(*lost_quietly(sessions)).low
     return [Judged(s, beside_others=others, lost_without_load=least) for s in sessions]

@@ -213,5 +213,6 @@ MODEL = Model(
     valid="Saturated stations that count down by the EDCA rule, and AIFS differences up to a third "
     "of the favoured class's window if that class is one station, up to an eighth if it has "
     "several; beyond, and sooner if one station with a small window meets several, the class "
-    "with the longer AIFS gets less than the chain predicts. edca-slots is exact.",
+    "with the longer AIFS gets less than the chain predicts. edca-slots is exact, for whole numbers "
+    "of stations.",
 )

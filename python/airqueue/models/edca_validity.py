@@ -49,6 +49,8 @@ class Validity:
     starved: NDArray[np.bool_]
     locked_out: NDArray[np.bool_]
     """As `strict_priority` has them."""
+    rounded: bool
+    """The run has whole numbers of stations in the place of others."""
     within: bool
     """No error is beyond the tolerance, and no class is starved."""
     tolerance: float
@@ -59,6 +61,8 @@ class Validity:
         if self.within:
             return ""
         use = "use the slot-level simulation, edca-slots"
+        if self.rounded:
+            use += ", with whole numbers of stations"
         if self.locked_out.any():
             return (
                 f"class {np.argmax(self.locked_out)} never transmits: a class before it always ends "
@@ -120,7 +124,8 @@ def validity(
     starved, locked_out = strict_priority(given, choice("rule", rule, RULES))
     asked = number("transmissions", transmissions, at_least=1)
     whole = np.floor(given.stations + 0.5)
-    if np.any(whole != given.stations):
+    rounded = bool(np.any(whole != given.stations))
+    if rounded:
         # The shares of as many stations as the run has.
         of_run = share / given.stations * whole
         share = np.maximum(of_run * (share.sum() / of_run.sum()), _LEAST_SHARE)
@@ -143,6 +148,7 @@ def validity(
         half_width=width / share,
         starved=starved,
         locked_out=locked_out,
+        rounded=rounded,
         within=bool(np.all(np.abs(error) <= bound) and not np.any(starved | locked_out)),
         tolerance=bound,
     )

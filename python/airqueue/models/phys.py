@@ -19,10 +19,6 @@ DSSS: Final = "dsss"
 """Modulation class of 802.11b's rates; for responses all other classes count as OFDM."""
 MAX_NON_HT_BYTES: Final = Ieee80211.MAX_NON_HT_PSDU_BYTES
 """Largest PSDU before HT: OFDM's LENGTH field has 12 bits (17.3.4.3)."""
-_HT_MPDU_BYTES: Final = 4095
-_VHT_MPDU_BYTES: Final = 11454
-_HT_PSDU_BYTES: Final = 65535
-"""Bytes of the largest A-MPDU of HT; later ones are larger."""
 MAX_WINDOW: Final = 1e9
 """Far above any window, and low enough for the engine's whole numbers."""
 PREAMBLES: Final = ("long", "short")
@@ -87,14 +83,8 @@ class Phy:
 
     @property
     def max_mpdu_bytes(self) -> int:
-        """Bytes of the largest MPDU of an A-MPDU, or of the largest frame without aggregation.
-
-        HT's delimiter has 12 bits for the length (IEEE 802.11-2016, 9.7.1 and 10.13); from VHT on
-        MPDUs are limited (Table 9-19).
-        """
-        if self.max_mpdus == 1:
-            return self.max_psdu_bytes
-        return _HT_MPDU_BYTES if self.max_psdu_bytes <= _HT_PSDU_BYTES else _VHT_MPDU_BYTES
+        """Bytes of the largest MPDU, in an A-MPDU or alone, at the highest rate."""
+        return self.radio.max_mpdu_bytes
 
     @property
     def max_psdu_bytes(self) -> int:

@@ -67,6 +67,9 @@ class Scenario:
     description : dict
         The keys of a scenario file (``docs/reference/scenario-keys.md``). Files of records are read
         from the working directory, and their values are in `Scenario.description`.
+    others_real : bool, optional
+        Whether an emulation makes nodes real that the description does not mark: their programs may
+        use links that no flow uses, whose changes have no effect otherwise and are refused.
 
     Raises
     ------
@@ -75,7 +78,7 @@ class Scenario:
         found and what was expected.
     """
 
-    def __init__(self, description: Mapping[str, object]) -> None:
+    def __init__(self, description: Mapping[str, object], *, others_real: bool = False) -> None:
         given = plain(description)
         if not isinstance(given, dict):
             raise ScenarioError(
@@ -87,18 +90,21 @@ class Scenario:
             raise ScenarioError(of_another)
         self.records = recorded.named(given)
         """Files of records that the description named."""
+        self._others_real = others_real
         self._description = described(renamed.current(recorded.whole(given)))
         text = json.dumps(self._description)
         try:
-            self._native = _native.Scenario(text)
+            self._native = _native.Scenario(text, others_real=others_real)
         except ValueError as error:
-            problems = [Problem(*each) for each in _native.scenario_problems(text)]
+            found = _native.scenario_problems(text, others_real=others_real)
+            problems = [Problem(*each) for each in found]
             problems = recorded.located(problems or [Problem("", str(error))], given)
             raise ScenarioError.of(problems) from error
 
-    def __reduce__(self) -> tuple[type[Scenario], tuple[Description], dict[str, Any]]:
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[Description], dict[str, Any]]:
         """Copies and pickles are made anew from the description."""
-        return Scenario, (self._description,), {"records": self.records}
+        make = functools.partial(Scenario, others_real=self._others_real)
+        return make, (self._description,), {"records": self.records}
 
     def __eq__(self, other: object) -> bool:
         """Scenarios are equal if their descriptions are."""
@@ -127,6 +133,8 @@ class Scenario:
         cls,
         given: Scenario | Mapping[str, object] | str | os.PathLike[str],
         overrides: Mapping[str, object] | None = None,
+        *,
+        others_real: bool = False,
     ) -> Scenario:
         """Return the scenario that is given in one of its forms.
 
@@ -136,6 +144,8 @@ class Scenario:
             A checked scenario, the keys of a scenario file, or the path of a scenario file.
         overrides : dict, optional
             Values to change, as `Scenario.changed` takes them.
+        others_real : bool, optional
+            As for `Scenario`.
 
         Returns
         -------
@@ -149,18 +159,22 @@ class Scenario:
             The file cannot be read.
         """
         if isinstance(given, str | os.PathLike) and os.fspath(given):
-            return cls.from_toml(given, overrides)
+            return cls.from_toml(given, overrides, others_real=others_real)
         if not isinstance(given, Scenario | Mapping):
             raise ScenarioError(
                 f"{toml_text.found(given)} is no scenario; expected a Scenario, a dictionary with "
                 "the keys of a scenario file, or the path of one"
             )
-        scenario = given if isinstance(given, Scenario) else cls(given)
+        scenario = given if isinstance(given, Scenario) else cls(given, others_real=others_real)
         return scenario.changed(overrides) if overrides else scenario
 
     @classmethod
     def from_toml(
-        cls, path: str | os.PathLike[str], overrides: Mapping[str, object] | None = None
+        cls,
+        path: str | os.PathLike[str],
+        overrides: Mapping[str, object] | None = None,
+        *,
+        others_real: bool = False,
     ) -> Scenario:
         """Read a scenario file.
 
@@ -170,6 +184,8 @@ class Scenario:
             The file; ``-`` is standard input.
         overrides : dict, optional
             Values to change: ``{"flows.upload.rate": "2 Mb/s"}``.
+        others_real : bool, optional
+            As for `Scenario`.
 
         Returns
         -------
@@ -185,11 +201,11 @@ class Scenario:
         with errors_in(path) as source:
             unchanged = read_file(path, source)
             if not overrides:
-                return cls(unchanged)
+                return cls(unchanged, others_real=others_real)
         try:
-            return cls(changes.apply(unchanged, overrides))
+            return cls(changes.apply(unchanged, overrides), others_real=others_real)
         except ScenarioError as error:
-            if _is_possible(unchanged):
+            if _is_possible(unchanged, others_real=others_real):
                 raise _in_file(error, f"{named(path)}, as changed", []) from error
             raise _in_file(error, named(path), source) from error
 
@@ -211,7 +227,8 @@ class Scenario:
         ScenarioError
             There is no such place, or the changed scenario cannot be simulated.
         """
-        return Scenario(changes.apply(self._description, overrides))
+        changed = changes.apply(self._description, overrides)
+        return Scenario(changed, others_real=self._others_real)
 
     @property
     def description(self) -> Description:
@@ -488,9 +505,9 @@ def _in_file(error: ScenarioError, file: str, source: Sequence[str]) -> Scenario
     return ScenarioError.of(found, file)
 
 
-def _is_possible(description: Mapping[str, object]) -> bool:
+def _is_possible(description: Mapping[str, object], *, others_real: bool) -> bool:
     try:
-        Scenario(description)
+        Scenario(description, others_real=others_real)
     except ScenarioError:
         return False
     return True

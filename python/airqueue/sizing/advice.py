@@ -184,3 +184,12 @@ def _table(table: Table) -> dict[str, Any]:
 def wanted(settings: Sequence[Settings], targets: Sequence[str]) -> tuple[Settings, ...]:
     """Return the settings for some targets; ``all`` stands for every one."""
     return tuple(s for s in settings if s.target in targets or "all" in targets)
+
+
+def not_simulated(reason: str | None) -> tuple[str, ...]:
+    """Return the caution of an advice that was not simulated, or none if there is no reason to tell.
+
+    >>> not_simulated("it takes minutes"), not_simulated(None)
+    (('Not simulated: it takes minutes.',), ())
+    """
+    return () if reason is None else (f"Not simulated: {reason}.",)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from airqueue.sizing import ap_parts
-from airqueue.sizing.advice import Advice, Figure, Settings
+from airqueue.sizing.advice import Advice, Figure, Settings, not_simulated
 from airqueue.sizing.ap import ApQueue
 from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.ap_scenario import scenario
@@ -150,7 +150,7 @@ def _of_simulation(sized: ApQueue[Cell], untried: str | None) -> tuple[str, ...]
     """Say what the simulation leaves out, or what is not known without one."""
     if sized.trial is None:
         return (
-            *(() if untried is None else (f"Not simulated: {untried}.",)),
+            *not_simulated(untried),
             *((_AGGREGATES,) if sized.air.mpdus else ()),
             *((_RATES,) if len(set(sized.air.rates_bps)) > 1 else ()),
         )

@@ -7,7 +7,7 @@ from typing import Final
 
 from airqueue.models import edca_fairness
 from airqueue.models.edca_fairness import AccessClass, Fairness, acks_pass_freely, tcp_fairness
-from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Table, Value
+from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Table, Value, not_simulated
 from airqueue.sizing.cell import ACK_EVERY
 from airqueue.sizing.edca import ACK_CATEGORY, EdcaSizing
 from airqueue.sizing.edca_follow import access_rows, most_packets
@@ -319,8 +319,7 @@ def _alternatives(sized: EdcaSizing) -> tuple[Alternative, ...]:
 
 def _cautions(sized: EdcaSizing, trial: EdcaTrial | None, untried: str | None) -> Iterator[str]:
     txop = sized.txop
-    if untried is not None:
-        yield f"Not simulated: {untried}."
+    yield from not_simulated(untried)
     if trial is not None:
         yield (
             "The simulation has TCP like Linux's, a server with a round trip of 2 ms, frames sent "

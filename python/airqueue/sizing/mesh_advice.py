@@ -8,7 +8,16 @@ from typing import Any, Final
 
 from airqueue.models.mesh_allocation import STRATEGIES
 from airqueue.models.packets import PACKET_BYTES
-from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table, Value
+from airqueue.sizing.advice import (
+    Advice,
+    Alternative,
+    Column,
+    Figure,
+    Settings,
+    Table,
+    Value,
+    not_simulated,
+)
 from airqueue.sizing.codel import HOLD, TARGET_S, codel_for
 from airqueue.sizing.mesh import USUAL_PACKETS, FlowForecast, MeshForecast
 from airqueue.sizing.mesh_trial import MeshTrial
@@ -66,7 +75,7 @@ def mesh_advice(
         ),
         alternatives=tuple(_alternatives(forecast, inputs)),
         cautions=(
-            *(() if untried is None else (f"Not simulated: {untried}.",)),
+            *not_simulated(untried),
             _BOUND[forecast.carrying],
             *cautions,
             *(_CAUTIONS if trial is not None else (_LONG, *_CAUTIONS)),

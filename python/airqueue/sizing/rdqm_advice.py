@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table
+from airqueue.sizing.advice import (
+    Advice,
+    Alternative,
+    Column,
+    Figure,
+    Settings,
+    Table,
+    not_simulated,
+)
 from airqueue.sizing.rdqm import RdqmSizing
 from airqueue.sizing.rdqm_trial import RdqmTrial, scenario, unknown_rtt_s
 from airqueue.sizing.settings import classes
@@ -79,7 +87,7 @@ def rdqm_advice(
             ),
         ),
         cautions=(
-            *(() if untried is None else (f"Not simulated: {untried}.",)),
+            *not_simulated(untried),
             _UNTRIED if trial is None else _TRIED,
             *(() if trial is None else _unknown(sized)),
             *_CAUTIONS,

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from airqueue.models.packets import TCP_IP_BYTES
-from airqueue.sizing.advice import Advice, Alternative, Column, Figure, Settings, Table
+from airqueue.sizing.advice import (
+    Advice,
+    Alternative,
+    Column,
+    Figure,
+    Settings,
+    Table,
+    not_simulated,
+)
 from airqueue.sizing.cell import ACK_EVERY
 from airqueue.sizing.settings import linux
 from airqueue.sizing.settings import web as lines
@@ -197,8 +205,7 @@ def _cautions(sized: WebSizing, trial: WebTrial | None, untried: str | None) -> 
             "cell carries, or more. Page times then follow small changes of the load; no window and "
             "no queue shortens them."
         )
-    if untried is not None:
-        yield f"Not simulated: {untried}."
+    yield from not_simulated(untried)
     yield (
         _UNTRIED
         if trial is None

@@ -101,6 +101,9 @@ pub(super) struct File {
     /// Changes during the run. Of several changes at the same time the last one in the file applies.
     #[serde(default)]
     pub(super) changes: Vec<Table<ChangeTable>>,
+    /// Whether nodes are real that the file does not mark: an emulation names them.
+    #[serde(skip)]
+    pub(super) others_real: bool,
 }
 
 fn duration() -> Quantity<Duration> {

@@ -163,7 +163,7 @@ fn the_settings_of_queues_in_force_are_those_of_the_file_or_the_defaults() {
 }
 
 fn keys(scenario: &Value) -> Vec<String> {
-    let found = problems(&scenario.to_string());
+    let found = problems(&scenario.to_string(), false);
     assert_eq!(found.first().cloned(), Scenario::from_json(&scenario.to_string()).err());
     found.into_iter().map(|error| error.key).collect()
 }

@@ -51,6 +51,11 @@ fn keys_words_and_shapes_are_those_of_the_format() {
     refused("medium.path_loss", json!("two_ray"), "medium.path_loss: `two_ray` has", two_ray);
     refused("medium.errors", json!(0.1), "medium.errors: wrong type: found `0.1`,", "or a table");
     refused("medium.errors", json!({}), "medium.errors: found a table,", "with a single key");
+    for (key, value) in [("loss", "a number"), ("away", "true or false")] {
+        let change = json!([{"at": "1 s", "host": "server", key: "abc"}]);
+        let start = format!("changes[0].{key}: wrong type: found \"abc\",");
+        refused("changes", change, &start, &format!("expected {value}"));
+    }
     refused("stations", json!({}), "stations: wrong type: found a table,", "expected a");
     let slow = json!({"sinr": {"threshold": "4 dB", "preamble_detection": "17 us"}});
     refused("medium.capture", slow, "medium.capture.sinr.preamble_detection: ", "0.000017");
