@@ -200,10 +200,10 @@ def test_errors_inside_come_out_as_sentences():
     assert heard == ["before"]
     with pytest.raises(uml_bed.FunctionError, match=r"uml_functions:absent cannot be loaded"):
         uml_bed.run(HostApConfig(), "uml_functions:absent")
-    # What tc says about words that it does not take.
-    refused = run("measure", "--kernel", "uml", "--queue", "codel fastest 3", "--quiet")
+    # What tc says about a value that it does not take.
+    refused = run("measure", "--kernel", "uml", "--queue", "codel target 3furlongs", "--quiet")
     assert refused.exit_code == 1
-    assert 'codel fastest 3\' failed (What is "fastest"?' in refused.stderr
+    assert 'codel target 3furlongs\' failed (Illegal "target")' in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
