@@ -162,7 +162,7 @@ impl Rto {
         }
     }
 
-    /// A SYN was lost: RFC 6298, (5.7): the timeout is 3 s when data transfer begins, unless a sample is known.
+    /// A SYN was lost: RFC 6298, (5.7): the timeout is 3 s at least when data transfer begins.
     pub(super) fn after_lost_syn(&mut self) {
         self.current = self.current.max(Span::from_secs(3));
     }
