@@ -13,7 +13,8 @@ import pytest
 from airqueue import _native, figures, monitored, records
 from airqueue.simulate import Scenario, cell, mesh
 from airqueue.simulate.recorders import Recorders
-from airqueue.simulate.reported import KINDS, Run
+from airqueue.simulate.report_types import Run
+from airqueue.simulate.reported import KINDS
 from tests.every_kind import NETWORK
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))

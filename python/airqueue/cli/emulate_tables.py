@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from airqueue import text
 from airqueue.cli.console import Console
@@ -20,7 +21,9 @@ from airqueue.emulate.words import (
     not_held_back,
     scatter,
 )
-from airqueue.records import PairDict
+
+if TYPE_CHECKING:
+    from airqueue.records import PairDict
 
 
 def beginning(name: str, plan: Plan) -> str:

@@ -8,14 +8,16 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue import text
 from airqueue.cli.console import Console, colours_alone
 from airqueue.cli.live import Live
 from airqueue.cli.table import Table
 from airqueue.emulate.errors import EmulationError
-from airqueue.records import LiveDict
+
+if TYPE_CHECKING:
+    from airqueue.records import LiveDict
 
 _PER_SECOND: Final = 2
 _MOST_STATIONS: Final = 10

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue.cli.console import Console
 from airqueue.cli.table import Table
-from airqueue.figures import Kind, MediumSummary, Summary
 from airqueue.files import named
 from airqueue.simulate import Results
 from airqueue.simulate.cautions import limit_words
-from airqueue.simulate.reported import KINDS, SetLimit
+from airqueue.simulate.reported import KINDS
 from airqueue.simulate.reported import summaries as by_name
 from airqueue.simulate.shown import LONG, SHOWN, figure_column, replications, scaled
 from airqueue.simulate.tables import LIMITS
 from airqueue.text import plural
+
+if TYPE_CHECKING:
+    from airqueue.figures import Kind, MediumSummary, Summary
+    from airqueue.simulate.report_types import SetLimit
 
 _MOST_ROWS: Final = 16
 """Rows of a table; of more names the least, the mean and the greatest of each figure is shown."""

@@ -10,13 +10,15 @@ import threading
 from collections import deque
 from contextlib import suppress
 from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue import _native
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.series import Series
-from airqueue.records import LiveDict
+
+if TYPE_CHECKING:
+    from airqueue.records import LiveDict
 
 EVERY_S: Final = 0.5
 """How often the counters are noted."""

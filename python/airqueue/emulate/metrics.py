@@ -8,14 +8,16 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import airqueue
 from airqueue.emulate.errors import EmulationError
 from airqueue.emulate.network import EmulatedNetwork
 from airqueue.emulate.serving import Server
 from airqueue.prometheus import CONTENT_TYPE, counter, family, family_head, sample
-from airqueue.records import TotalPairDict, TotalsDict
+
+if TYPE_CHECKING:
+    from airqueue.records import TotalPairDict, TotalsDict
 
 _MOST_BYTES: Final = 8192
 _PATIENCE_S: Final = 5.0

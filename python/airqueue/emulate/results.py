@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import airqueue
 from airqueue.emulate.captures import Capture
 from airqueue.emulate.plan import Node, Router
 from airqueue.emulate.verdict import Verdict, judge
-from airqueue.records import EmulationDict
+
+if TYPE_CHECKING:
+    from airqueue.records import EmulationDict
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from airqueue import _native
-from airqueue.records import LiveDict
+
+if TYPE_CHECKING:
+    from airqueue.records import LiveDict
 
 EVERY_S: Final = 0.5
 """Interval at the beginning, with few real nodes."""

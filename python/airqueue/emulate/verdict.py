@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue import text
-from airqueue.records import EmulationDict
+
+if TYPE_CHECKING:
+    from airqueue.records import EmulationDict
 
 MOST_LATE_RATIO: Final = 0.05
 """Above this share of packets that were more than 1 ms late, an emulator has not kept up."""

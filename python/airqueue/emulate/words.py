@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue import text
 from airqueue.emulate.results import EmulationResults
 from airqueue.emulate.twins import Comparison
-from airqueue.records import RefusedDict
+
+if TYPE_CHECKING:
+    from airqueue.records import RefusedDict
 
 _REFUSED: Final = {
     "malformed": "no whole IP packet",

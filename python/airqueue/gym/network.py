@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -19,8 +19,11 @@ from airqueue import _native
 from airqueue.gym.observed import OBSERVED, OBSERVED_OF_FLOW, Step, between
 from airqueue.gym.settings import Choice, Settings, apply
 from airqueue.simulate import Scenario, ScenarioError
-from airqueue.simulate.reported import Run, run_of
+from airqueue.simulate.reported import run_of
 from airqueue.toml_text import found
+
+if TYPE_CHECKING:
+    from airqueue.simulate.report_types import Run
 
 _LEAST_STEP_S: Final = 1e-9
 _SLIVER: Final = 1e-6

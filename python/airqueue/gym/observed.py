@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from airqueue.figures import FlowFigures
-from airqueue.simulate.reported import Run
 from airqueue.stats import jain_index
+
+if TYPE_CHECKING:
+    from airqueue.figures import FlowFigures
+    from airqueue.simulate.report_types import Run
 
 OBSERVED: Final = (
     "throughput_mbps",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue import text
-from airqueue.figures import FigureOf, Summaries
 from airqueue.plots.intervals import Panel, Point, draw
 from airqueue.plots.parts import FORMATS
 from airqueue.simulate import Results, ScenarioError
 from airqueue.simulate.reported import KINDS, summary_of_each
+
+if TYPE_CHECKING:
+    from airqueue.figures import FigureOf, Summaries
 
 _PANELS: Final[tuple[tuple[FigureOf, str, str], ...]] = (
     (("flows", "throughput_bps"), "Throughput of flows", "IP packets at their destination"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue import text
-from airqueue.figures import Kind
 from airqueue.files import write_atomically
 from airqueue.report import html
 from airqueue.report.simulation_figures import figures
@@ -17,6 +16,9 @@ from airqueue.simulate.noticed import sentences
 from airqueue.simulate.reported import KINDS
 from airqueue.simulate.reported import summaries as by_name
 from airqueue.simulate.shown import SHOWN, figure_column, replications
+
+if TYPE_CHECKING:
+    from airqueue.figures import Kind
 
 _TITLES: Final[dict[Kind, str]] = {
     "flows": "Flows",

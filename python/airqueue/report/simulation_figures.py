@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from airqueue.figures import Summary
 from airqueue.report.html import Figure
 from airqueue.report.svg import Chart, padded
 from airqueue.report.time_chart import Axis, chart_over_time
 from airqueue.simulate import Results
+
+if TYPE_CHECKING:
+    from airqueue.figures import Summary
 
 Of = TypeVar("Of")
 

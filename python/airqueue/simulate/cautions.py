@@ -12,11 +12,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from airqueue import text
-from airqueue.figures import Summaries, Summary
-from airqueue.monitored import QueueInForce
 from airqueue.simulate.reported import is_of, station_of
 
 if TYPE_CHECKING:
+    from airqueue.figures import Summaries, Summary
+    from airqueue.monitored import QueueInForce
     from airqueue.simulate.results import Results
 
 LOST_ACKS: Final = 0.05

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from airqueue.description import Description, FlowTable
-from airqueue.description_words import BehaviourName, SourceName, Standard
 from airqueue.simulate import overrides as changes
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.scenario import Scenario
+
+if TYPE_CHECKING:
+    from airqueue.description import Description, FlowTable
+    from airqueue.description_words import BehaviourName, SourceName, Standard
 
 AP = "ap"
 STATION = "sta"

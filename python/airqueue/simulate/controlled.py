@@ -19,15 +19,16 @@ import numpy as np
 from airqueue.models.mesh_exchange import MeshExchange
 from airqueue.models.mesh_topology import Flow, Link, Topology
 from airqueue.models.packets import TCP_IP_BYTES
-from airqueue.monitored import Buffers, FlowSnapshot, Map, Snapshot
-from airqueue.simulate.reported import SetLimit, buffers_of, map_of, run_of, snapshot_of
+from airqueue.simulate.reported import buffers_of, map_of, run_of, snapshot_of
 from airqueue.simulate.routers import STEP_NS, MeshRouters
 from airqueue.simulate.tables import LIMITS
 from airqueue.sizing.mesh_control import Controller, Decision, Observation, Policy
 
 if TYPE_CHECKING:
     from airqueue import _native
+    from airqueue.monitored import Buffers, FlowSnapshot, Map, Snapshot
     from airqueue.records import OpportunitiesDict, SeriesDict
+    from airqueue.simulate.report_types import SetLimit
 
 _NS: Final = 1_000_000_000
 _UNUSED_BPS: Final = 1e6

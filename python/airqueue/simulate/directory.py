@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import airqueue
 from airqueue import lazy, provenance, toml_text
-from airqueue.description import Description
 from airqueue.files import NotJsonError, alone, parse_json, write_atomically
 from airqueue.runs import Store, Work
 from airqueue.simulate import tables
 from airqueue.simulate.errors import OtherResultsError, ResultsError
-from airqueue.simulate.reported import Run
 from airqueue.simulate.work import one_replication, plain_series, series_of_first
 
 if TYPE_CHECKING:
+    from airqueue.description import Description
     from airqueue.records import SeriesDict
+    from airqueue.simulate.report_types import Run
 
 FORMAT: Final = "airqueue-provenance"
 VERSION: Final = 2

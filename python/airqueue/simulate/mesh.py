@@ -14,21 +14,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
 
-from airqueue import description_words as words
-from airqueue.description import (
-    Description,
-    FlowTable,
-    GridTable,
-    MediumTable,
-    PhyTable,
-    RandomTable,
-    StationTable,
-)
 from airqueue.simulate import overrides as changes
 from airqueue.simulate.errors import ScenarioError, check_whole
 from airqueue.simulate.scenario import Scenario
+
+if TYPE_CHECKING:
+    from airqueue import description_words as words
+    from airqueue.description import (
+        Description,
+        FlowTable,
+        GridTable,
+        MediumTable,
+        PhyTable,
+        RandomTable,
+        StationTable,
+    )
 
 GATEWAY: Final = "gateway"
 NODE: Final = "node"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from html import escape
+from typing import TYPE_CHECKING
 
 from airqueue import toml_text
-from airqueue.description import Description
-from airqueue.figures import Summary
 from airqueue.simulate.reported import KINDS, summaries
 from airqueue.simulate.results import Results
 from airqueue.simulate.shown import LONG, SHOWN, figure_column
+
+if TYPE_CHECKING:
+    from airqueue.description import Description
+    from airqueue.figures import Summary
 
 _MOST_ROWS = 50
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from airqueue import text, units
-from airqueue.figures import Summary
 from airqueue.simulate.cautions import BACK, LEAST_ACKS, LOST_ACKS
 from airqueue.simulate.reported import is_of, station_of
 from airqueue.simulate.results import Results
 from airqueue.simulate.scenario import Scenario
+
+if TYPE_CHECKING:
+    from airqueue.figures import Summary
 
 Of = TypeVar("Of")
 

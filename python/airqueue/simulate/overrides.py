@@ -10,14 +10,16 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from airqueue import _native, text, toml_text
-from airqueue.description import Description
 from airqueue.simulate import renamed
 from airqueue.simulate.errors import ScenarioError
 from airqueue.simulate.reported import described
 from airqueue.toml_text import TomlError, found
+
+if TYPE_CHECKING:
+    from airqueue.description import Description
 
 _INDEX: Final = re.compile(r"\[(\d+)\]")
 _MOST_VALUES: Final = 10_000

@@ -1,41 +1,21 @@
 """Reports of a replication: only this module gives the engine's text a type.
 
 The types of figures are made from the engine's definitions (`airqueue.figures`), as are the types of
-the engine's view of the network (`airqueue.monitored`). This module adds the limits of queues that
-`airqueue.simulate.controlled` has set.
+the engine's view of the network (`airqueue.monitored`); `airqueue.simulate.report_types` adds to
+both.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from typing import Final, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from airqueue.description import Description
-from airqueue.figures import (
-    AbsenceFigures,
-    AssociationFigures,
-    BeaconFigures,
-    CallFigures,
-    ConnectionFigures,
-    DropFigures,
-    FigureOf,
-    Figures,
-    FlowFigures,
-    FrameFigures,
-    InterferenceFigures,
-    Kind,
-    PageFigures,
-    PingFigures,
-    QueueFigures,
-    SignalFigures,
-    SleepFigures,
-    StationFigures,
-    Summaries,
-    Summary,
-    VideoFigures,
-)
-from airqueue.monitored import Buffers, Map, QueueInForce, Snapshot
+if TYPE_CHECKING:
+    from airqueue.description import Description
+    from airqueue.figures import FigureOf, Figures, Kind, Summaries, Summary
+    from airqueue.monitored import Buffers, Map, QueueInForce, Snapshot
+    from airqueue.simulate.report_types import Run
 
 KINDS: Final[Mapping[Kind, str]] = {
     "flows": "flow",
@@ -56,48 +36,6 @@ KINDS: Final[Mapping[Kind, str]] = {
     "queues": "queue",
 }
 """Kind of a named thing -> title of the column of its names."""
-
-Named = (
-    FlowFigures
-    | ConnectionFigures
-    | CallFigures
-    | PingFigures
-    | FrameFigures
-    | PageFigures
-    | VideoFigures
-    | DropFigures
-    | StationFigures
-    | BeaconFigures
-    | SleepFigures
-    | AbsenceFigures
-    | AssociationFigures
-    | InterferenceFigures
-    | SignalFigures
-    | QueueFigures
-)
-"""Figures of one that has a name."""
-
-
-class SetLimit(TypedDict):
-    """A limit of a queue that was set while a replication ran."""
-
-    time_s: float
-    """Time of the change, warm-up included."""
-    station: str
-    flow: str | None
-    """The flow whose packets the limit counts; None: all packets of the station's queue."""
-    limit_packets: int | None
-    """None: the scenario's limit again."""
-    trigger: str
-    """The change that led to the limit."""
-    reason: str | None
-    """The reason for the size; None for a released limit."""
-
-
-class Run(Figures):
-    """The figures of a replication, and the limits set in the replication."""
-
-    limits: NotRequired[list[SetLimit]]
 
 
 def station_of(queue: str, stations: Collection[str]) -> str | None:

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import airqueue
 from airqueue import lazy, text
-from airqueue.description import Description
-from airqueue.figures import MediumFigures, Summaries, Summary
-from airqueue.monitored import QueueInForce
 from airqueue.simulate import cautions, tables
 from airqueue.simulate.directory import ResultsDirectory, read
 from airqueue.simulate.errors import ResultsError
-from airqueue.simulate.reported import KINDS, Named, Run, values
+from airqueue.simulate.reported import KINDS, values
 from airqueue.simulate.tables import LIMITS
 from airqueue.stats import t_interval
 
@@ -26,7 +23,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import xarray as xr
 
+    from airqueue.description import Description
+    from airqueue.figures import MediumFigures, Summaries, Summary
+    from airqueue.monitored import QueueInForce
     from airqueue.records import SeriesDict
+    from airqueue.simulate.report_types import Named, Run
 else:
     pd = lazy.Module("pandas")
 

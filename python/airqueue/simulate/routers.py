@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Final
 
 from airqueue import _native
 from airqueue.models.mesh_topology import Topology
-from airqueue.monitored import Buffers, Map
-from airqueue.simulate.reported import SetLimit
 from airqueue.sizing.mesh_changes import changes
 from airqueue.sizing.mesh_control import Observation
 from airqueue.text import seconds
 
 if TYPE_CHECKING:
+    from airqueue.monitored import Buffers, Map
     from airqueue.records import MeshDecisionDict
+    from airqueue.simulate.report_types import SetLimit
 
 STEP_NS: Final = 10_000_000
 HEADERS_BYTES: Final = 28

@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airqueue import _native, runs, text, toml_text
-from airqueue.description import Description
 from airqueue.files import named
-from airqueue.monitored import Map, QueueInForce, Snapshot
 from airqueue.runs import Store, Work, execute
 from airqueue.runs.result import Result
 from airqueue.simulate import other_files, recorded, renamed
@@ -35,7 +33,6 @@ from airqueue.simulate.replications import (
     start,
 )
 from airqueue.simulate.reported import (
-    Run,
     described,
     map_of,
     queues_in_force_of,
@@ -46,7 +43,10 @@ from airqueue.simulate.results import Results
 from airqueue.simulate.work import one_replication, series_from, series_of_first
 
 if TYPE_CHECKING:
+    from airqueue.description import Description
+    from airqueue.monitored import Map, QueueInForce, Snapshot
     from airqueue.records import SeriesDict
+    from airqueue.simulate.report_types import Run
 
 
 class Interrupted(KeyboardInterrupt):

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from airqueue import text
-from airqueue.figures import (
-    AbsenceFigure,
-    AssociationFigure,
-    BeaconFigure,
-    CallFigure,
-    ConnectionFigure,
-    DropFigure,
-    FlowFigure,
-    FrameFigure,
-    InterferenceFigure,
-    MediumFigure,
-    PageFigure,
-    PingFigure,
-    QueueFigure,
-    SignalFigure,
-    SleepFigure,
-    StationFigure,
-    Summary,
-    VideoFigure,
-)
 from airqueue.simulate.results import Results
+
+if TYPE_CHECKING:
+    from airqueue.figures import (
+        AbsenceFigure,
+        AssociationFigure,
+        BeaconFigure,
+        CallFigure,
+        ConnectionFigure,
+        DropFigure,
+        FlowFigure,
+        FrameFigure,
+        InterferenceFigure,
+        MediumFigure,
+        PageFigure,
+        PingFigure,
+        QueueFigure,
+        SignalFigure,
+        SleepFigure,
+        StationFigure,
+        Summary,
+        VideoFigure,
+    )
 
 
 class _Shown(TypedDict):

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args, get_type_hints
 
 from airqueue import lazy, text
-from airqueue.figures import Figures, Kind
 from airqueue.simulate.errors import ResultsError
-from airqueue.simulate.reported import KINDS, Run, SetLimit
+from airqueue.simulate.reported import KINDS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,17 +20,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from airqueue.figures import Kind
     from airqueue.records import SeriesDict
+    from airqueue.simulate.report_types import Run
 
     Floats = npt.NDArray[np.float64]
+    Table = Kind | Literal["limits", "medium"]
+    """A table of results."""
+    OverTime = Literal["flows", "queues"]
+    """Kinds with time series."""
 else:
     np = lazy.Module("numpy")
     pa, pq = lazy.Module("pyarrow"), lazy.Module("pyarrow.parquet")
 
-Table = Kind | Literal["limits", "medium"]
-"""A table of results."""
-OverTime = Literal["flows", "queues"]
-"""Kinds with time series."""
 LIMITS: Final[Literal["limits"]] = "limits"
 """The limits of queues that were set while a replication ran, with time and reason: a row each."""
 TABLES: Final[tuple[Table, ...]] = (*KINDS, LIMITS, "medium")
@@ -116,6 +117,9 @@ def _no_rows(kind: Table) -> dict[str, Any]:
 @functools.cache
 def _types_of(kind: Table) -> Mapping[str, type]:
     """Return the types of a table's columns: hints are read once, which takes a millisecond."""
+    from airqueue.figures import Figures  # noqa: PLC0415 - types that most commands do not need
+    from airqueue.simulate.report_types import SetLimit  # noqa: PLC0415
+
     noun = noun_of(kind)
     heads: dict[str, object] = {"replication": int}
     if noun is not None:

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from airqueue import lazy
-from airqueue.description import Description
 from airqueue.runs import Work, kinds
 from airqueue.runs.result import Result
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from airqueue.description import Description
     from airqueue.records import SeriesDict
     from airqueue.simulate.scenario import Scenario
 else:

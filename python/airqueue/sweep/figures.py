@@ -5,12 +5,15 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from airqueue import text
 from airqueue.figures import Kind
-from airqueue.simulate.reported import KINDS, Run, named, values
+from airqueue.simulate.reported import KINDS, named, values
 from airqueue.sweep.errors import SweepError
+
+if TYPE_CHECKING:
+    from airqueue.simulate.report_types import Run
 
 _MEDIUM: Final[Literal["medium"]] = "medium"
 _EXAMPLE: Final = "flows.*.throughput_bps or medium.throughput_bps"

@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import airqueue
 from airqueue import lazy, text
-from airqueue.description import Description
-from airqueue.figures import Summaries, Summary
 from airqueue.simulate import tables
-from airqueue.simulate.reported import Run
 from airqueue.simulate.results import Results, summarised
 from airqueue.sweep.errors import SweepError
 from airqueue.sweep.figures import Figure, Pattern
@@ -26,6 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from airqueue.description import Description
+    from airqueue.figures import Summaries, Summary
+    from airqueue.simulate.report_types import Run
 else:
     pd, pq = lazy.Module("pandas"), lazy.Module("pyarrow.parquet")
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airqueue import runs, toml_text
-from airqueue.description import Description
 from airqueue.files import named
 from airqueue.runs import Store, Work
 from airqueue.runs.backend import Backend, WorkerPool
 from airqueue.runs.result import Result
 from airqueue.simulate import cautions, overrides
 from airqueue.simulate.errors import ScenarioError
-from airqueue.simulate.reported import KINDS, Run
+from airqueue.simulate.reported import KINDS
 from airqueue.simulate.scenario import Scenario
 from airqueue.sweep import figures, points, spec
 from airqueue.sweep.directory import SweepDirectory
@@ -25,6 +25,10 @@ from airqueue.sweep.errors import SweepError
 from airqueue.sweep.figures import Figure
 from airqueue.sweep.points import Dimension, Point
 from airqueue.sweep.results import Outcome, SweepResults
+
+if TYPE_CHECKING:
+    from airqueue.description import Description
+    from airqueue.simulate.report_types import Run
 
 
 class Interrupted(KeyboardInterrupt):

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from airqueue import lazy
-from airqueue.figures import Summaries, Summary
 from airqueue.simulate import tables
-from airqueue.simulate.reported import KINDS, Run, summaries
+from airqueue.simulate.reported import KINDS, summaries
 from airqueue.simulate.tables import TABLES
 from airqueue.sweep.points import Point
 from airqueue.sweep.results import NAMES, Outcome
@@ -18,6 +17,9 @@ from airqueue.sweep.values import quantity
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from airqueue.figures import Summaries, Summary
+    from airqueue.simulate.report_types import Run
 else:
     pa = lazy.Module("pyarrow")
 

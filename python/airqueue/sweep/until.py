@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from airqueue.simulate.reported import Run
 from airqueue.stats import t_interval
 from airqueue.sweep import figures
 from airqueue.sweep.figures import Figure, Pattern
+
+if TYPE_CHECKING:
+    from airqueue.simulate.report_types import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from airqueue.simulate.reported import Run
 from airqueue.sizing.ap import MUCH, ApQueue, queue_for
 from airqueue.sizing.ap_parts import Asked
 from airqueue.sizing.ap_scenario import loss_period_s, network, times_s
@@ -29,6 +28,9 @@ from airqueue.trials.simulated import (
     simulated,
     too_long,
 )
+
+if TYPE_CHECKING:
+    from airqueue.simulate.report_types import Run
 
 MOST_FLOWS: Final = 2000
 LONG: Final = 3.0

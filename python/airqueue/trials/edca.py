@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from airqueue.simulate.reported import Run
 from airqueue.sizing.advice import Settings
 from airqueue.sizing.edca import EdcaSizing
 from airqueue.sizing.edca_trial import EdcaTrial, TriedAccess, scenarios
@@ -20,6 +19,9 @@ from airqueue.trials.simulated import (
     simulated,
     too_long,
 )
+
+if TYPE_CHECKING:
+    from airqueue.simulate.report_types import Run
 
 CONTEND: Final = 10.0
 """Stations up to which a packet costs what it costs alone."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from airqueue.simulate.reported import Run
 from airqueue.sizing.rdqm import RdqmSizing
 from airqueue.sizing.rdqm_trial import RdqmTrial, TriedBuffer, scenario, times_s
 from airqueue.sizing.settings.base_station import flow_name
@@ -18,6 +17,9 @@ from airqueue.trials.simulated import (
     simulated,
     too_long,
 )
+
+if TYPE_CHECKING:
+    from airqueue.simulate.report_types import Run
 
 DISCIPLINES: Final = ("droptail", "rdqm", "mac80211")
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue.simulate import Results, Scenario
 from airqueue.simulate.replications import ReplicationProgress
-from airqueue.simulate.reported import Run
 from airqueue.sizing.advice import Settings
 from airqueue.stats import Interval, t_interval
 from airqueue.text import seconds
+
+if TYPE_CHECKING:
+    from airqueue.simulate.report_types import Run
 
 REPLICATIONS: Final = 4
 SEED: Final = 1

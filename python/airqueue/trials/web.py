@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airqueue.models.packets import TCP_IP_BYTES
 from airqueue.models.page_time import ROUND_TRIPS
-from airqueue.simulate.reported import Run
 from airqueue.sizing.web import MAX_USERS, WebSizing, size_web
 from airqueue.sizing.web_trial import WebTrial, scenario, times_s
 from airqueue.stats import Interval
@@ -22,6 +21,9 @@ from airqueue.trials.simulated import (
     simulated,
     too_long,
 )
+
+if TYPE_CHECKING:
+    from airqueue.simulate.report_types import Run
 
 STEPS: Final = 6
 """Numbers of users that are tried, as a rule, until the most that keep a target are found."""
