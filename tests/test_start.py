@@ -24,6 +24,8 @@ to = "ap"
 source = "saturated"
 size = "1500 B"
 """
+TYPES = ("airqueue.description", "airqueue.figures", "airqueue.monitored", "airqueue.records")
+PROCESSES = ("airqueue.runs.cluster", "airqueue.runs.local")
 OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
@@ -41,7 +43,7 @@ OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
             ),
         ),
         (["--version"], ("importlib.metadata", "airqueue.cli.console", *OF_NUMBERS)),
-        (["simulate", "cell.toml"], ("importlib.metadata", *OF_NUMBERS)),
+        (["simulate", "cell.toml"], ("importlib.metadata", *TYPES, *PROCESSES, *OF_NUMBERS)),
         (["model", "bianchi", "n=10"], ("importlib.metadata", *OF_NUMBERS[1:])),
     ],
 )

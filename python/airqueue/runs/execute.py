@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 
 from airqueue.runs.backend import Backend, WorkerPool
 from airqueue.runs.keeper import Keeper
-from airqueue.runs.local import Local
 from airqueue.runs.result import Result
 from airqueue.runs.store import Store
 from airqueue.runs.work import Work
@@ -59,7 +58,7 @@ def execute(
     """
     with ExitStack() as stack:
         keeper = None if store is None else stack.enter_context(Keeper(store))
-        pool = stack.enter_context((backend or Local()).opened())
+        pool = stack.enter_context((backend or _local()).opened())
         effort = _Effort(pool, keeper, on_progress, further, again)
         effort.take(works)
         while effort.waiting:
@@ -67,6 +66,13 @@ def execute(
                 effort.finish(work, result)
             effort.report()
     return effort.results
+
+
+def _local() -> Backend:
+    """Return a process for each core; its module loads for whoever needs these."""
+    from airqueue.runs.local import Local  # noqa: PLC0415
+
+    return Local()
 
 
 class _Effort:
