@@ -80,7 +80,16 @@ impl<M: Model, C: Clock> Simulation<M, C> {
 
     /// Handles all events due at or before `until`, which then is the present.
     pub fn run_until(&mut self, until: Time) {
-        while self.step(until) {}
+        self.run(until, until);
+    }
+
+    /// Handles all events due before `until`, which then is the present; those due at `until` are ahead.
+    pub fn run_before(&mut self, until: Time) {
+        self.run(until - Span::from_nanos(1), until);
+    }
+
+    fn run(&mut self, limit: Time, until: Time) {
+        while self.step(limit) {}
         self.worst_lateness = self.worst_lateness.max(self.clock.synchronize(until));
         self.queue.advance_to(until);
     }
@@ -131,6 +140,18 @@ mod tests {
         assert_eq!((sim.model.beats.len(), sim.events()), (4, 4));
         assert_eq!(sim.now(), Time::from_nanos(3_999_999_999));
         assert_eq!(sim.worst_lateness(), Span::ZERO);
+    }
+
+    #[test]
+    fn what_is_due_at_the_limit_may_be_left() {
+        let (model, queue) = metronome();
+        let mut sim = Simulation::new(model, queue);
+        sim.run_before(Time::ZERO);
+        assert!(sim.model.beats.is_empty());
+        sim.run_before(Time::from_nanos(3_000_000_000));
+        assert_eq!((sim.model.beats.len(), sim.now().as_nanos()), (3, 3_000_000_000));
+        sim.run_until(sim.now());
+        assert_eq!(sim.model.beats.len(), 4);
     }
 
     #[test]

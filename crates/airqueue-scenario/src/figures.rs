@@ -113,13 +113,14 @@ impl Run {
         self.end
     }
 
-    /// Advances time by `span`, at most to the end.
+    /// Advances time by `span`, at most to the end. What is due at that time is ahead: a packet every 100 ms makes ten
+    /// packets a second, with or without a warm-up.
     pub fn advance(&mut self, span: Span) {
         let left = self.end - self.now();
         let until = self.now() + span.clamp(Span::ZERO, left);
         match &mut self.series {
-            Some(series) => series.run_until(&mut self.network, until),
-            None => self.network.run_until(until),
+            Some(series) => series.run_before(&mut self.network, until),
+            None => self.network.run_before(until),
         }
     }
 

@@ -75,13 +75,13 @@ impl Network {
         network.processors = Processors::new(spec, &network.wlan.upper.hops);
         network.sort_hops(spec, queues);
         let mut queue = EventQueue::new();
+        // Before all else of its instant: what is counted is what happens from the end of the warm-up on, and before the
+        // end of the run.
+        if spec.warm_up > Time::ZERO {
+            queue.schedule(spec.warm_up, OUTSIDE, Event::WarmedUp);
+        }
         for (at, change) in (0..).zip(&spec.changes) {
             queue.schedule(change.at, OUTSIDE, Event::Changed(at));
-        }
-        if spec.warm_up > Time::ZERO {
-            for (on_air, phase) in [(false, OUTSIDE), (true, wlan::COUNTING)] {
-                queue.schedule(spec.warm_up, phase, Event::WarmedUp { on_air });
-            }
         }
         network.add_flows(spec, seed, &mut queue)?;
         network.wlan.start(&mut queue);

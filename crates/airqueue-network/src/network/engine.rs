@@ -51,11 +51,8 @@ pub enum Event {
     Browser(BrowserId),
     /// A change takes effect, by its number.
     Changed(u32),
-    /// Counting restarts: outside the radio before all other events of the instant, on the air after all of them.
-    WarmedUp {
-        /// Whether this is the restart on the air.
-        on_air: bool,
-    },
+    /// Counting restarts, before all other events of the instant.
+    WarmedUp,
 }
 
 // The event queue moves events in memory.
@@ -246,27 +243,24 @@ impl Network {
         }
     }
 
-    fn start_counting(&mut self, on_air: bool, queue: &mut EventQueue<Event>) {
-        self.wlan.upper.hops.start_counting(on_air);
-        if on_air {
-            // A packet's airtime counts when the MAC has finished the packet.
-            let in_hand: Vec<_> = self.wlan.airtimes_in_hand(queue.now()).collect();
-            for (packet, airtime) in in_hand {
-                let counters = &mut self.wlan.upper.hops.state(&packet).counters;
-                counters.airtime = counters.airtime - airtime;
-            }
-            self.wlan.start_counting(queue);
-            return;
+    fn start_counting(&mut self, now: Time) {
+        self.wlan.upper.hops.start_counting();
+        // A packet's airtime counts when the MAC has finished the packet.
+        let in_hand: Vec<_> = self.wlan.airtimes_in_hand(now).collect();
+        for (packet, airtime) in in_hand {
+            let counters = &mut self.wlan.upper.hops.state(&packet).counters;
+            counters.airtime = counters.airtime - airtime;
         }
+        self.wlan.start_counting(now);
         for wire in &mut self.wires {
-            wire.start_counting(queue.now());
+            wire.start_counting(now);
         }
         for connection in &mut self.connections {
-            connection.start_counting(queue.now());
+            connection.start_counting(now);
         }
         self.browsers.iter_mut().for_each(Loading::start_counting);
         self.messages.iter_mut().for_each(Assembly::start_counting);
-        self.processors.start_counting(queue.now());
+        self.processors.start_counting(now);
     }
 
     /// A packet enters its hop, by way of the station's processor if there is one.
@@ -486,7 +480,7 @@ impl Model for Network {
             }
             Event::Browser(id) => self.on_browser(id, queue),
             Event::Changed(at) => self.change(self.changes[at as usize].change, queue),
-            Event::WarmedUp { on_air } => self.start_counting(on_air, queue),
+            Event::WarmedUp => self.start_counting(queue.now()),
         }
         self.pass_on(queue);
     }

@@ -355,10 +355,9 @@ impl Hops {
         self.states[last.index()].delivered_ever()
     }
 
-    /// Restarts counting for the hops over the air, or for the other hops.
-    pub(super) fn start_counting(&mut self, over_air: bool) {
-        let (air, wires) = self.states.split_at_mut(self.over_air);
-        (if over_air { air } else { wires }).iter_mut().for_each(HopState::start_counting);
+    /// Restarts counting.
+    pub(super) fn start_counting(&mut self) {
+        self.states.iter_mut().for_each(HopState::start_counting);
     }
 }
 

@@ -109,18 +109,18 @@ impl Series {
         })
     }
 
-    /// Runs the network to `until`, and reads its counters at the end of each interval.
+    /// Runs the network to what is due at `until`, and reads its counters at the end of each interval.
     ///
     /// # Panics
     ///
     /// If the network does not have a recorded flow or queue.
-    pub fn run_until<C: Clock>(&mut self, network: &mut Simulation<Network, C>, until: Time) {
+    pub fn run_before<C: Clock>(&mut self, network: &mut Simulation<Network, C>, until: Time) {
         while self.next <= until {
-            network.run_until(self.next);
+            network.run_before(self.next);
             self.read(&mut network.model);
             self.next += self.interval;
         }
-        network.run_until(until);
+        network.run_before(until);
     }
 
     /// An interval ends.

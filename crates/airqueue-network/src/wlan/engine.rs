@@ -25,10 +25,8 @@ use airqueue_wifi::phy::AccessCategory;
 pub(super) const END: Phase = Phase(1);
 /// Timers expire, packets arrive.
 pub const INPUT: Phase = Phase(2);
-/// Counts from before the end of the warm-up are discarded ([`Wlan::start_counting`]).
-pub const COUNTING: Phase = Phase(3);
 /// The beginnings of frames reach their listeners.
-pub(super) const REACH: Phase = Phase(4);
+pub(super) const REACH: Phase = Phase(3);
 
 /// The events on the air, and at the queues in front of the MACs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

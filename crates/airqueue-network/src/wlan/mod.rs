@@ -48,7 +48,7 @@ mod upper;
 
 pub use absence::{AbsenceCounters, AbsenceKind, AbsenceSpec};
 pub use association::{AssociationCounters, AssociationSpec, Roam};
-pub use engine::{COUNTING, Event, INPUT, Wlan};
+pub use engine::{Event, INPUT, Wlan};
 pub use listeners::snr;
 pub use power::{
     BeaconCounters, BeaconSpec, PowerSaveSpec, SleepCounters, TwtSpec, UapsdSpec, WakeUp,

@@ -6,7 +6,6 @@ use super::record::StationCounters;
 use super::signals::LinkCounters;
 use super::upper::UpperLayer;
 use crate::counters::{Occupancy, Timings};
-use crate::event::EventQueue;
 use crate::histogram::Histogram;
 use airqueue_core::{Packet, Span, Time};
 use airqueue_wifi::mac::{CategoryCounters, FrameKind, Msdu};
@@ -35,14 +34,8 @@ impl Baseline {
 }
 
 impl<U: UpperLayer> Wlan<U> {
-    /// Restarts counting of stations and queues.
-    pub fn start_counting(&mut self, queue: &mut EventQueue<U::Event>) {
-        self.forget(queue.now());
-        // Frames may be waiting for the end of the instant.
-        self.conclude(queue);
-    }
-
-    fn forget(&mut self, now: Time) {
+    /// Restarts counting of stations and queues, at the beginning of an instant.
+    pub fn start_counting(&mut self, now: Time) {
         for (at, interface) in self.interfaces.iter_mut().enumerate() {
             self.warm.packet_time[at] += interface.queue.start_counting(now).packet_time;
             interface.access_delays.clear();

@@ -75,9 +75,9 @@ fn counters(sim: &mut Simulation<Network>, spec: &CellSpec) -> Result<(), TestCa
     Ok(())
 }
 
-/// Whether a frame ended after counting began. Frames that end at the end of the warm-up end before counting begins.
+/// Whether a frame ended while counting: at the end of the warm-up, too.
 fn counts(spec: &CellSpec, traced: &TracedFrame) -> bool {
-    spec.warm_up == Time::ZERO || traced.ends > spec.warm_up
+    traced.ends >= spec.warm_up
 }
 
 /// Compares the frames that the tap saw with the counters of stations and MACs.

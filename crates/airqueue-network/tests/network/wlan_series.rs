@@ -46,7 +46,7 @@ fn run(spec: &CellSpec, series: &mut Series) -> Simulation<Network> {
     let mut sim = spec.start(Seed(5));
     sim.model.wlan_mut().plug(Box::new(Recording::default()));
     for ms in [0, 130, 131, 500, 1000, 2050] {
-        series.run_until(&mut sim, Time::ZERO + Span::from_millis(ms));
+        series.run_before(&mut sim, Time::ZERO + Span::from_millis(ms));
     }
     sim
 }
@@ -68,7 +68,7 @@ fn throughput_and_delay_are_those_of_the_frames_of_the_interval() {
         let (mut throughputs, mut delays) = (Vec::new(), Vec::new());
         for &end in &series.ends {
             let within = |&&(at, ref packet): &&(Time, airqueue_core::Packet)| {
-                packet.flow == FlowKey(of.flow.0) && end - INTERVAL < at && at <= end
+                packet.flow == FlowKey(of.flow.0) && end - INTERVAL <= at && at < end
             };
             let packets: Vec<_> = arrivals.iter().filter(within).collect();
             let delay: i64 = packets.iter().map(|(at, p)| (*at - p.created).as_nanos()).sum();
@@ -101,7 +101,7 @@ fn the_mean_of_all_intervals_is_what_the_network_counts() {
     let (mut spec, mut series) = (cell(), series(cells::at(2)));
     spec.warm_up = Time::ZERO;
     let mut sim = spec.start(Seed(5));
-    series.run_until(&mut sim, cells::at(2));
+    series.run_before(&mut sim, cells::at(2));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let counted = sim.model.flow(FlowId(0)).delivered.bytes as f64 * 8.0 / 2.0;
     assert!((mean(&series.flows[0].throughput_bps) / counted - 1.0).abs() < 1e-12);

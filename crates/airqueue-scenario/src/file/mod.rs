@@ -52,7 +52,7 @@ pub(super) struct File {
     /// The behaviour of stations where the standard leaves a choice or simulators differ.
     #[serde(default)]
     pub(super) behaviour: BehaviourName,
-    /// Duration of counting, after the warm-up.
+    /// Duration of counting, after the warm-up. What happens at the end of the warm-up counts, what happens at the very end does not.
     #[serde(default = "duration")]
     pub(super) duration: Quantity<Duration>,
     /// Duration of the warm-up, before counting begins.

@@ -367,3 +367,30 @@ fn packets_of_ecn_capable_flows_are_marked_in_place_of_being_dropped() {
     // Marked packets in the ring or in flight have not arrived.
     assert!((of(1, "marked_packets") - arrived).abs() < 50.0, "{arrived}");
 }
+
+/// A packet every 100 ms makes ten packets a second: the first and the eleventh are due at the ends of the second.
+#[test]
+fn counting_has_one_of_its_two_ends() {
+    let scenario = |warm_up: &str| {
+        json!({
+            "duration": "1 s",
+            "warm_up": warm_up,
+            "phy": {"standard": "802.11g"},
+            "stations": [{"name": "ap"}, {"name": "phone"}],
+            "hosts": [{"name": "server", "link": "ap", "rate": "20 Mb/s", "delay": "0 s"}],
+            "flows": [
+                {"name": "air", "from": "ap", "to": "phone", "source": "cbr", "rate": "80 kb/s", "size": "1000 B"},
+                {"name": "wire", "from": "server", "to": "phone", "source": "cbr", "rate": "80 kb/s", "size": "1000 B"},
+            ],
+        })
+    };
+    for warm_up in ["0 s", "1 s", "1.05 s"] {
+        let results = results(&scenario(warm_up), 1);
+        for flow in ["air", "wire"] {
+            let of = |name| figure(&results, "flows", flow, name);
+            assert_eq!(of("offered_packets"), 10.0, "{flow}, {warm_up}");
+            assert_eq!(of("delivered_packets"), 10.0, "{flow}, {warm_up}");
+            assert_eq!(of("in_transit_packets"), 0.0, "{flow}, {warm_up}");
+        }
+    }
+}
