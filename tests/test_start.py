@@ -26,6 +26,12 @@ size = "1500 B"
 """
 TYPES = ("airqueue.description", "airqueue.figures", "airqueue.monitored", "airqueue.records")
 PROCESSES = ("airqueue.runs.cluster", "airqueue.runs.local")
+SWEEP = """
+scenario = "cell.toml"
+replications = 2
+[parameters]
+duration = ["10 ms", "11 ms"]
+"""
 OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
 
 
@@ -44,11 +50,13 @@ OF_NUMBERS = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
         ),
         (["--version"], ("importlib.metadata", "airqueue.cli.console", *OF_NUMBERS)),
         (["simulate", "cell.toml"], ("importlib.metadata", *TYPES, *PROCESSES, *OF_NUMBERS)),
+        (["sweep", "sweep.toml", "--out", "results"], ("scipy", "pandas", "matplotlib")),
         (["model", "bianchi", "n=10"], ("importlib.metadata", *OF_NUMBERS[1:])),
     ],
 )
 def test_a_command_loads_no_library_that_it_does_not_need(tmp_path, arguments, unneeded):
     (tmp_path / "cell.toml").write_text(CELL, "utf-8")
+    (tmp_path / "sweep.toml").write_text(SWEEP, "utf-8")
     code = (
         "import sys, airqueue.cli as c\n"
         f"c.main({arguments}, standalone_mode=False)\n"

@@ -28,6 +28,20 @@ def test_an_interval_is_scipys():
     assert ours.contains(ours.mean)
 
 
+def test_the_mean_of_samples_is_rounded_once():
+    draw = np.random.default_rng(11)
+    for exponent in (0, 5, 60, 200):
+        for _ in range(500):
+            signs = draw.choice([-1.0, 1.0], draw.integers(2, 12))
+            samples = [
+                float(s * draw.random() * 10 ** draw.uniform(-exponent, exponent)) for s in signs
+            ]
+            assert stats.t_interval(samples).mean == math.fsum(samples) / len(samples)
+    # The second term is half of the first one's last place, and the third one decides.
+    assert stats.t_interval([1.0, 2.0**-53, 2.0**-80]).mean == (1 + 2.0**-52) / 3
+    assert stats.t_interval([0.1] * 10).mean == 0.1
+
+
 @pytest.mark.parametrize("freedom", [1, 1.7, 4.25, 11, 60.3, 199.9, 200.1, 5000.5])
 @pytest.mark.parametrize("below", [0.5, 0.9, 0.975, 0.995])
 def test_quantiles_of_any_chance_are_scipys(freedom, below):

@@ -4,7 +4,7 @@ Times in integer nanoseconds where the name ends in ``_ns`` (``MISSING``, the le
 there is none), else in seconds. Everything raises `NativeError` with one sentence.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Final, Literal
 
@@ -184,6 +184,17 @@ def voice_r_factor(name: str, mouth_to_ear_s: Floats, loss: Floats, burst_ratio:
 def voice_mos(r: Floats, as_printed: bool) -> Floats: ...
 def student_t_sf(t: float, freedom: float) -> float:
     """P(T > t) of Student's distribution."""
+
+def t_interval(samples: Sequence[float], quantile: float) -> tuple[float, float, float]:
+    """The mean of two samples or more, and the ends of mean ± quantile s / √n."""
+
+def summary(values: Sequence[float | None], quantile: Callable[[int], float]) -> dict[str, Any]:
+    """Mean and interval of a figure over replications, as of `summaries`."""
+
+def summaries(
+    runs: Sequence[Mapping[str, float | None]], quantile: Callable[[int], float]
+) -> dict[str, dict[str, Any]]:
+    """Mean and interval of each figure of the first replication over all of them."""
 
 def binomial_sf(k: int, n: int, p: float) -> float:
     """P(X > k) successes of n trials."""

@@ -50,18 +50,14 @@ def t_interval(samples: Sequence[float]) -> Interval | None:
     None without samples. One sample has an unbounded interval: it says nothing about its spread.
     Infinite samples, and those that are no numbers, have no interval: its ends are NaN.
     """
-    values = list(map(float, samples))
-    n = len(values)
+    n = len(samples)
     if n == 0:
         return None
-    if not all(map(math.isfinite, values)):
-        return Interval(sum(values) / n, math.nan, math.nan, n)
-    mean = math.fsum(values) / n
     if n == 1:
-        return Interval(mean, -math.inf, math.inf, 1)
-    deviation = math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / (n - 1))
-    half = t_quantile(n - 1) * deviation / math.sqrt(n)
-    return Interval(mean, mean - half, mean + half, n)
+        mean = float(samples[0])
+        finite = math.isfinite(mean)
+        return Interval(mean, *((-math.inf, math.inf) if finite else (math.nan, math.nan)), 1)
+    return Interval(*_native.t_interval(samples, t_quantile(n - 1)), n)
 
 
 def share_interval(some: int, all_: int) -> Interval:

@@ -25,6 +25,7 @@ mod radio_facts;
 mod scenario;
 mod server;
 mod shaped;
+mod summaries;
 mod voice;
 
 use pyo3::prelude::*;
@@ -119,6 +120,8 @@ mod _native {
     use super::server::PyServer;
     #[pymodule_export]
     use super::shaped::serve;
+    #[pymodule_export]
+    use super::summaries::{summaries, summary, t_interval};
     #[pymodule_export]
     use super::voice::{
         voice_codecs, voice_coding_delay, voice_delay_impairment, voice_loss_impairment, voice_mos,

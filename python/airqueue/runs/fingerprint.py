@@ -37,5 +37,6 @@ def _digest(name: str) -> str:
     sources = [path for path in origin.parent.rglob("*") if path.suffix in {".py", ".c"}]
     for path in sorted(sources) if package else [origin]:
         digest.update(f"{path.relative_to(origin.parent).as_posix()}\n".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import airqueue
-from airqueue import lazy, text
+from airqueue import _native, lazy, text
 from airqueue.simulate import cautions, tables
 from airqueue.simulate.directory import ResultsDirectory, read
 from airqueue.simulate.errors import ResultsError
 from airqueue.simulate.reported import KINDS, values
 from airqueue.simulate.tables import LIMITS
-from airqueue.stats import t_interval
+from airqueue.stats import t_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -390,18 +390,9 @@ class Results:
 def _summaries(runs: Sequence[Named | MediumFigures]) -> dict[str, Summary]:
     """Return the summary of each figure over the replications."""
     every = [values(run) for run in runs]
-    return {figure: summarised([of[figure] for of in every]) for figure in (every or [{}])[0]}
+    return cast("dict[str, Summary]", _native.summaries(every, t_quantile))
 
 
 def summarised(values: Sequence[float | None]) -> Summary:
     """Return mean and 95 % interval of a figure over replications; ``n`` if values are missing."""
-    if len(values) > 1 and not any(values) and None not in values:
-        # Most figures of a network count what does not happen in it.
-        return {"mean": 0.0, "ci95": [0.0, 0.0]}
-    present = [value for value in values if value is not None]
-    interval = t_interval(present)
-    if interval is None:
-        return {"mean": None, "ci95": None}
-    bounds = [interval.low, interval.high] if interval.n > 1 else None
-    found: Summary = {"mean": interval.mean, "ci95": bounds}
-    return {**found, "n": interval.n} if interval.n < len(values) else found
+    return cast("Summary", _native.summary(values, t_quantile))

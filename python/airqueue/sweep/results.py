@@ -140,7 +140,7 @@ class SweepResults:
         MissingExtraError
             pyarrow is not installed: ``pip install 'airqueue[tables]'``.
         """
-        return pq.read_table(self.path / f"{_checked(name)}.parquet")
+        return self._columns(name)
 
     def over(self, pattern: Pattern) -> list[Summary]:
         """Return mean and interval of a figure at each point; of several names their mean.
@@ -149,11 +149,11 @@ class SweepResults:
         have the figure. No value at a point gives no mean and no interval.
         """
         noun = tables.noun_of(pattern.kind)
-        table = self.to_arrow(pattern.kind)
+        wanted = ["point", "replication", pattern.figure, *([noun] if noun else [])]
+        table = self._columns(pattern.kind, wanted)
         if pattern.figure not in table.column_names:
             return [summarised([]) for _ in self.outcomes]
-        columns = ["point", "replication", pattern.figure, *([noun] if noun else [])]
-        rows = zip(*(table[column].to_pylist() for column in columns), strict=True)
+        rows = zip(*(table[column].to_pylist() for column in wanted), strict=True)
         matches = functools.cache(pattern.matches)
         found: dict[int, dict[int, list[float]]] = {}
         for point, replication, value, *names in rows:
@@ -164,6 +164,12 @@ class SweepResults:
             for point, replications in found.items()
         }
         return [summarised(means.get(each.point.number, [])) for each in self.outcomes]
+
+    def _columns(self, name: str, wanted: Sequence[str] | None = None) -> pa.Table:
+        """Return these columns of a table, as far as there are such, or all."""
+        # Not read_table, which imports pandas.
+        with pq.ParquetFile(self.path / f"{_checked(name)}.parquet") as file:
+            return file.read(wanted)
 
     def to_text(self) -> str:
         """Return the output of ``--json`` as text, the content of ``summary.json``."""

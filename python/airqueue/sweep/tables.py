@@ -31,7 +31,7 @@ class Tables:
 
     def __init__(self, spec: Spec, points: Sequence[Point]) -> None:
         found = columns([each.path for each in spec.parameters], points)
-        self._columns = {head: (cells, pa.array(cells).type) for head, cells in found.items()}
+        self._columns = {head: (cells, _type_of(cells)) for head, cells in found.items()}
         self._has_rule = bool(spec.rule.widths)
         self._parts: dict[str, list[Any]] = {name: [] for name in NAMES}
         self._rows = {name: _Rows() for name in NAMES}
@@ -71,15 +71,16 @@ class Tables:
     def _convert(self, name: str) -> None:
         found, points = self._rows[name].found, self._rows[name].points
         self._rows[name] = _Rows()
-        before: dict[str, Any] = {"point": pa.array(points, pa.int64())}
+        before: dict[str, Any] = {"point": tables.column(points, pa.int64())}
         for head, (cells, of_type) in self._columns.items():
-            before[head] = pa.array([cells[point] for point in points], of_type)
+            before[head] = tables.column([cells[point] for point in points], of_type)
         types = {"summary": _SUMMARY_TYPES, "points": _POINT_TYPES}.get(name)
         if types is None:
             table = tables.arrow(found)
         else:
-            arrays = {head: pa.array(found[head], getattr(pa, of)()) for head, of in types.items()}
-            table = pa.table(arrays)
+            table = pa.table(
+                {head: tables.column(found[head], getattr(pa, of)()) for head, of in types.items()}
+            )
         # A parameter may be what a figure says, too: the medium has its duration.
         own = {head: table[head] for head in table.column_names if head not in before}
         self._parts[name].append(pa.table({**before, **own}))
@@ -102,6 +103,14 @@ class _Rows:
             for head, values in self.found.items():
                 values.extend(found[head])
         self.points.extend([point] * rows)
+
+
+def _type_of(cells: Sequence[Any]) -> Any:
+    """Return the type of a parameter's column."""
+    kinds = {type(cell) for cell in cells}
+    if kinds <= {int, float}:
+        return pa.int64() if kinds == {int} else pa.float64()
+    return pa.bool_() if kinds == {bool} else pa.string()
 
 
 _MOST_ROWS: Final = 10_000
