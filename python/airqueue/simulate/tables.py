@@ -218,21 +218,34 @@ def column(values: Sequence[Any], of: Any) -> Any:
 
     `pyarrow.array` would import pandas, which takes longer than a sweep of a few points.
     """
-    # NaN alone differs from itself.
-    known = np.array([value is not None and value == value for value in values], bool)  # noqa: PLR0124
-    there = list(zip(values, known, strict=True))
+    if pa.types.is_floating(of):
+        numbers = np.array(values, np.float64)  # None becomes NaN
+        return _column(of, ~np.isnan(numbers), pa.py_buffer(numbers))
+    try:
+        return _column(of, np.ones(len(values), bool), *_content(values, of))
+    except (AttributeError, TypeError, ValueError):
+        # There are nulls; NaN alone differs from itself.
+        known = np.array([value is not None and value == value for value in values], bool)  # noqa: PLR0124
+    nothing = "" if pa.types.is_string(of) else 0
+    given = [value if there else nothing for value, there in zip(values, known, strict=True)]
+    return _column(of, known, *_content(given, of))
+
+
+def _content(values: Sequence[Any], of: Any) -> tuple[Any, ...]:
+    """Return the buffers of values without nulls. Raises one of three errors for a null."""
     if pa.types.is_string(of):
-        octets = [value.encode() if is_known else b"" for value, is_known in there]
-        ends = np.cumsum([0, *map(len, octets)], dtype=np.int32)
-        content = [pa.py_buffer(ends), pa.py_buffer(b"".join(octets))]
-    elif pa.types.is_boolean(of):
-        content = [
-            pa.py_buffer(_bits(np.array([value and is_known for value, is_known in there], bool)))
-        ]
-    else:
-        exact = np.float64 if pa.types.is_floating(of) else np.int64
-        numbers = np.array([value if is_known else 0 for value, is_known in there], exact)
-        content = [pa.py_buffer(numbers)]
+        octets = [value.encode() for value in values]
+        ends = np.zeros(len(octets) + 1, np.int32)
+        np.cumsum([*map(len, octets)], out=ends[1:])
+        return pa.py_buffer(ends), pa.py_buffer(b"".join(octets))
+    if pa.types.is_boolean(of):
+        if None in values:
+            raise TypeError
+        return (pa.py_buffer(_bits(np.array(values, bool))),)
+    return (pa.py_buffer(np.array(values, np.int64)),)
+
+
+def _column(of: Any, known: npt.NDArray[np.bool_], *content: Any) -> Any:
     nulls = None if known.all() else pa.py_buffer(_bits(known))
     return pa.Array.from_buffers(of, len(known), [nulls, *content])
 
