@@ -13,6 +13,8 @@ pub struct RtoSpec {
     pub shortest: Span,
     /// Upper limit, whatever the back-off.
     pub longest: Span,
+    /// What timers of late segments and of probes run beyond their time (RFC 8985 has no such time).
+    pub margin: Span,
 }
 
 /// The estimator that computes the timeout from samples.
@@ -38,15 +40,18 @@ impl RtoSpec {
         initial: Span::from_secs(1),
         shortest: Span::from_secs(1),
         longest: Span::from_secs(60),
+        margin: Span::ZERO,
     };
 
     /// Linux: 1 s at first, 120 s at most; four times the variation counts as 200 ms at least, which is the effect of
-    /// the granularity in RFC 6298 (`tcp_rto_min` in `tcp_rtt_estimator`).
+    /// the granularity in RFC 6298 (`tcp_rto_min` in `tcp_rtt_estimator`). Timers of late segments and of probes have two ticks
+    /// more (`TCP_TIMEOUT_MIN`), of a kernel with 250 a second.
     pub const LINUX: RtoSpec = RtoSpec {
         estimator: Estimator::Rfc6298 { granularity: Span::from_millis(200) },
         initial: Span::from_secs(1),
         shortest: Span::from_millis(200),
         longest: Span::from_secs(120),
+        margin: Span::from_millis(8),
     };
 
     /// ns-2: ticks of 10 ms, 3 s at first, 0.2 s at least, 60 s at most.
@@ -55,6 +60,7 @@ impl RtoSpec {
         initial: Span::from_secs(3),
         shortest: Span::from_millis(200),
         longest: Span::from_secs(60),
+        margin: Span::ZERO,
     };
 }
 

@@ -136,6 +136,7 @@ impl Sender {
                 spec.sack,
                 end.limited_transmit,
                 end.fast_recovery,
+                end.rto.margin,
             ),
             controller,
             rates: by_rate.then(DeliveryRates::new),

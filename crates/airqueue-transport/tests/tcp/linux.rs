@@ -90,6 +90,8 @@ impl Paths {
                 flow.get("receive_bytes").map(|bytes| bytes.parse().unwrap());
             // The kernel's sender had bursts only where the path's name says so.
             spec.sender.segmentation_offload = flow["path"].ends_with(", bursts");
+            // Two ticks of the kernel's hundred a second.
+            spec.sender.rto.margin = Span::from_millis(20);
             let back = Span::from_secs_f64(number(flow, "rtt_ms") / 1e3);
             Link::new(&spec, Arm { shared: Rc::clone(&shared), back })
         };
@@ -232,11 +234,9 @@ fn the_receive_window_holds_senders_up_as_long() {
 
 /// Paths on which that is known to fail. The window is no limit there once it has grown, and the queue of 1000 packets
 /// overflows. NewReno's window is then as large as what path and queue hold: a packet more halves it again, as the kernel's.
-/// CUBIC fills the queue again in more than 30 s.
-const MISSES_OF_WINDOWS: [(&str, &str); 3] = [
+const MISSES_OF_WINDOWS: [(&str, &str); 2] = [
     ("reno, 50 Mb/s, 100 ms, 1000, 6144 KiB received", "0.0"),
     ("reno, 50 Mb/s, 100 ms, 1000, 6144 KiB received", "5.0"),
-    ("cubic, 50 Mb/s, 100 ms, 1000, 6144 KiB received", "5.0"),
 ];
 
 /// How far goodput, the mean queue and the share of time in which the window held one flow up are from the kernel's.
@@ -295,16 +295,13 @@ fn compared(figures: &[Cells]) -> Vec<&'static str> {
     misses
 }
 
-/// Where a batch has more than 64 packets. The kernel polls again, and the application reads before or after, as the
-/// scheduler has it.
-const MISSES_OF_BATCHES: [&str; 1] = ["reno, 100 packets in 20 ms, 43.4 ms, 217"];
+/// Where a batch has more than 64 packets, the kernel polls again, and the application reads before or after, as the
+/// scheduler has it: 4.9 % off.
+const MISSES_OF_BATCHES: [&str; 0] = [];
 
 /// As `docs/linux-tcp.md` gives them.
-const MISSES_OF_BURSTS: [&str; 3] = [
-    "cubic, 50 Mb/s, 100 ms, 100, bursts",
-    "bbr, 50 Mb/s, 10 ms, 20, bursts",
-    "bbr, 50 Mb/s, 100 ms, 20, bursts",
-];
+const MISSES_OF_BURSTS: [&str; 2] =
+    ["cubic, 50 Mb/s, 100 ms, 100, bursts", "bbr, 50 Mb/s, 10 ms, 20, bursts"];
 
 /// Windows over time: their mean within 5 %, the highest within 10 %.
 #[test]

@@ -92,6 +92,39 @@ fn reordering_gives_late_segments_time() {
     assert_eq!(s.sender.counters().fast_recoveries, 1);
 }
 
+/// An acknowledgement that reports two runs for the first time has the later run first (RFC 2018, section 4). That is no
+/// reordering: Linux orders the blocks, too (`tcp_sacktag_write_queue`). The holes are lost at once, and half of ten may be
+/// sent.
+#[test]
+fn the_order_of_blocks_is_no_reordering() {
+    let mut s = Script::backlogged(&timed(10));
+    s.sent();
+    s.now = at(100);
+    assert_eq!(s.on_sack(0, &[(7, 10), (2, 5)]), [1, 6, 11, 12, 13]);
+    assert_eq!((s.ssthresh(), s.sender.counters().fast_recoveries), (5.0, 1));
+}
+
+/// Step 5: the timer runs until the last of the late segments would be lost ("timeout = max(remaining, timeout)").
+#[test]
+fn the_timer_waits_for_the_last_late_segment() {
+    let mut s = Script::backlogged(&timed(4));
+    s.sent();
+    s.now = at(100);
+    assert_eq!(s.on_sack(0, &[(2, 2)]), [5]);
+    // The first comes after the second: reordering.
+    for (ms, acked, sent) in [(101, 2, [6, 7]), (102, 3, [8, 9]), (103, 4, [10, 11])] {
+        s.now = at(ms);
+        assert_eq!(s.on_ack(acked), sent);
+    }
+    s.now = at(202);
+    assert_eq!(s.on_sack(4, &[(9, 9)]), [12]);
+    // Segments 5 to 8, sent at 100 to 102 ms, have a round trip of 100 ms and a quarter of 100 ms.
+    s.quiet_until(226);
+    assert_eq!(s.timer_at(227), [5]);
+    // Half of the window of seven.
+    assert_eq!((s.ssthresh(), s.sender.counters().fast_recoveries), (3.5, 1));
+}
+
 /// A retransmission counts as lost when a segment sent later has arrived: without a timeout or a second reduction.
 #[test]
 fn a_lost_retransmission_is_noticed() {

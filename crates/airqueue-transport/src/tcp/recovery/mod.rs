@@ -189,9 +189,12 @@ impl Recovery {
         sack: bool,
         limited_transmit: bool,
         fast: FastRecovery,
+        margin: Span,
     ) -> Recovery {
         match detection {
-            LossDetection::Timing if sack => Recovery(Machine::Timing(Timing::new(mss_bytes))),
+            LossDetection::Timing if sack => {
+                Recovery(Machine::Timing(Timing::new(mss_bytes, margin)))
+            }
             _ => {
                 Recovery(Machine::Counting(Counting::new(mss_bytes, sack, limited_transmit, fast)))
             }

@@ -1,7 +1,7 @@
 //! The outstanding segments, each with the time at which it was last sent.
 
 use crate::tcp::ranges::{Range, Ranges};
-use airqueue_core::Time;
+use airqueue_core::{SackBlocks, Time};
 use std::collections::VecDeque;
 
 /// A segment as it was first sent: up to `end`, from the end of the previous segment.
@@ -144,7 +144,12 @@ impl Scoreboard {
         }
         self.sacked.remove_below(self.floor);
         self.judged = self.judged.max(self.base);
-        for block in blocks {
+        // The most recent comes first, which is no reordering: Linux orders them, too (`tcp_sacktag_write_queue`).
+        let mut ascending = [Range::default(); SackBlocks::MOST];
+        let ascending = &mut ascending[..blocks.len()];
+        ascending.copy_from_slice(blocks);
+        ascending.sort_unstable_by_key(|block| block.start);
+        for block in ascending {
             let end = self.list.back().map_or(self.floor, |last| block.end.min(last.end));
             while let Some(gap) = self.sacked.first_gap(block.start.max(self.floor), end) {
                 self.fill(gap, &mut each);
@@ -215,6 +220,18 @@ impl Scoreboard {
             }
             self.again.pop_front();
         }
+    }
+
+    /// The segment in flight that was sent last among those that `is_before` others: it is true of those sent first.
+    pub(super) fn last_sent(&self, is_before: impl Fn(&Sent) -> bool) -> Option<Sent> {
+        let mut once = self.list.iter().rev();
+        let once =
+            once.find(|sent| sent.state == State::InFlight && !sent.again && is_before(sent));
+        let again = self.again.iter().rev().filter(|(number, _)| *number >= self.base);
+        let again = again.map(|&(number, at)| (self.at(number), at));
+        let mut again = again.filter(|(sent, at)| sent.state == State::InFlight && sent.at == *at);
+        let again = again.find(|(sent, _)| is_before(sent)).map(|(sent, _)| sent);
+        once.copied().into_iter().chain(again).max_by_key(|sent| sent.at)
     }
 
     /// Marks the first segment as lost, whatever its state.

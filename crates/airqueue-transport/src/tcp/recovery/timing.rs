@@ -18,6 +18,8 @@ const FIRST_PROBE: Span = Span::from_secs(1);
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
     mss: u64,
+    /// What the timers below run beyond their time.
+    margin: Span,
     una: u64,
     high: u64,
     board: Scoreboard,
@@ -74,9 +76,10 @@ struct Lost {
 }
 
 impl Timing {
-    pub(super) fn new(mss_bytes: u32) -> Timing {
+    pub(super) fn new(mss_bytes: u32, margin: Span) -> Timing {
         Timing {
             mss: u64::from(mss_bytes),
+            margin,
             una: 1,
             high: 1,
             board: Scoreboard::new(),
@@ -197,23 +200,21 @@ impl Timing {
         }
     }
 
-    /// Section 6.2, step 5: the segments that are newly lost.
+    /// Section 6.2, step 5: the segments that are newly lost. The timer runs until the last of those that seem late would be.
     fn detect(&mut self, now: Time, srtt: Option<Span>) -> Lost {
         let Latest { at, end, rtt } = self.latest;
         let allowed = rtt + self.reordering_window(srtt);
-        let (mut next, mut found) = (Time::MAX, Lost::default());
+        let is_before = |sent: &Sent| (sent.at, sent.end) < (at, end);
+        let (mut late, mut found) = (false, Lost::default());
         self.board.judge(|sent| {
-            if (sent.at, sent.end) >= (at, end) {
-                return false;
-            }
-            let due = sent.at + allowed;
-            let lost = due <= now;
+            let lost = is_before(sent) && sent.at + allowed <= now;
             found.any |= lost;
             found.again |= lost && sent.again;
-            next = if lost { next } else { next.min(due) };
+            late |= !lost && is_before(sent);
             lost
         });
-        self.deadline = next;
+        let last = if late { self.board.last_sent(is_before) } else { None };
+        self.deadline = last.map_or(Time::MAX, |sent| sent.at + allowed + self.margin);
         found
     }
 
@@ -264,7 +265,10 @@ impl Timing {
         let outstanding = flight - self.board.arrived_bytes(self.high);
         let lost = self.detect(now, srtt);
         let loss = self.begin_fast_if(lost, outstanding).then_some(flight);
-        self.prr.on_delivered(self.mss, false);
+        if loss.is_some() {
+            // Without an arrival nothing could be sent: Linux counts one segment (`tcp_rack_reo_timeout`).
+            self.prr.on_delivered(self.mss, false);
+        }
         AckEffect { loss, ..AckEffect::default() }
     }
 
@@ -339,7 +343,7 @@ impl Timing {
         }
         let alone = self.flight() <= self.mss;
         let wait = srtt.map_or(FIRST_PROBE, |srtt| {
-            srtt + srtt + if alone { LONGEST_ACK_DELAY } else { Span::ZERO }
+            srtt + srtt + if alone { LONGEST_ACK_DELAY } else { self.margin }
         });
         self.probe.deadline = (now + wait).min(timeout);
     }
