@@ -51,7 +51,7 @@ def test_intervals_over_replications_hold_what_is_true() -> None:
         for group in range(GROUPS):
             runs = [scenario.replicate(group, at)["flows"]["f"] for at in range(REPLICATIONS)]
             for name, value in truth.items():
-                ci95 = summarised([run[name] for run in runs])["ci95"]  # type: ignore[literal-required]
+                ci95 = summarised([run[name] for run in runs])["ci95"]
                 assert ci95 is not None
                 held[name] += ci95[0] <= value <= ci95[1]
         assert min(held.values()) >= 130, (load, held)
