@@ -40,7 +40,8 @@ pub enum Change {
         /// The new limit.
         txop: Txop,
     },
-    /// The AIFSN of a station's access category, from the next backoff on that the category draws.
+    /// The AIFSN of a station's access category, from the next backoff on that the category draws, or the next packet that
+    /// needs none.
     Aifsn {
         /// The station.
         station: StationId,

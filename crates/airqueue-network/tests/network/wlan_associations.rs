@@ -422,6 +422,55 @@ fn network(stations: &[Station]) -> CellSpec {
     spec
 }
 
+fn data_follow(stations: &[Station], seed: u64) -> Result<(), TestCaseError> {
+    let spec = network(stations);
+    let mut sim = spec.start(Seed(seed));
+    sim.model.wlan_mut().plug(Box::new(Recording::default()));
+    sim.run_until(cells::at(2));
+    let tap: Recording = sim.model.wlan_mut().unplug().unwrap();
+    let mut done = std::collections::HashSet::new();
+    for of in &tap.frames {
+        let (from, to) = (of.frame.from, of.frame.to);
+        let received = of.at_receiver().is_some_and(|reception| reception.decoded());
+        let pair = (from.max(to), from.min(to));
+        match of.frame.kind {
+            FrameKind::Handshake(Handshake::Authentication) if received => {
+                done.remove(&pair);
+            }
+            FrameKind::Handshake(step) if received => {
+                let keys = spec.associations[pair.0.index() - 2].keys;
+                let answer = matches!(step, Handshake::Response | Handshake::ReassociationResponse);
+                if step == Handshake::Key4 || answer && !keys {
+                    done.insert(pair);
+                }
+            }
+            FrameKind::Data => prop_assert!(done.contains(&pair), "{:?}", of),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A station that is back after it was out of reach is to roam at the instant at which it authenticates with the access
+/// point that serves it: the frame waits in its MAC while it looks for the other access point, and leaves then. The access
+/// point learns from it that it serves the station no longer.
+#[test]
+fn an_authentication_of_a_station_that_goes_elsewhere_ends_its_association() {
+    let station = |first, search, roam, absence, rates: [u64; 2]| Station {
+        keys: true,
+        first,
+        search,
+        roams: vec![roam],
+        absence,
+        rates: [rates[0], 0, rates[1], 0],
+    };
+    let stations = [
+        Station { keys: false, ..station(253, 0, 278, None, [305, 212]) },
+        station(4, 19, 836, Some((798, 19)), [344, 449]),
+    ];
+    data_follow(&stations, 12_653_755_217_624_071_397).expect("data follow associations");
+}
+
 proptest! {
     #![proptest_config(crate::random_networks::cases(150))]
 
@@ -455,32 +504,7 @@ proptest! {
     /// never while it exchanges such frames with that access point.
     #[test]
     fn data_follow_associations(stations in stations(), seed: u64) {
-        let spec = network(&stations);
-        let mut sim = spec.start(Seed(seed));
-        sim.model.wlan_mut().plug(Box::new(Recording::default()));
-        sim.run_until(cells::at(2));
-        let tap: Recording = sim.model.wlan_mut().unplug().unwrap();
-        let mut done = std::collections::HashSet::new();
-        for of in &tap.frames {
-            let (from, to) = (of.frame.from, of.frame.to);
-            let received = of.at_receiver().is_some_and(|reception| reception.decoded());
-            let pair = (from.max(to), from.min(to));
-            match of.frame.kind {
-                FrameKind::Handshake(Handshake::Authentication) if received => {
-                    done.remove(&pair);
-                }
-                FrameKind::Handshake(step) if received => {
-                    let keys = spec.associations[pair.0.index() - 2].keys;
-                    let answer =
-                        matches!(step, Handshake::Response | Handshake::ReassociationResponse);
-                    if step == Handshake::Key4 || answer && !keys {
-                        done.insert(pair);
-                    }
-                }
-                FrameKind::Data => prop_assert!(done.contains(&pair), "{:?}", of),
-                _ => {}
-            }
-        }
+        data_follow(&stations, seed)?;
     }
 
     /// How many stations are simulated together, and whether a tap listens, changes nothing.

@@ -198,6 +198,55 @@ fn service_periods_end_as_the_standard_says() {
     assert!(uplink.all(|of| of.frame.power), "the phone sleeps after each of its packets");
 }
 
+/// A packet of voice that the access point's MAC has in hand when the phone falls asleep is put aside. The TIM is silent
+/// about it too if U-APSD has voice and not all categories (11.2.3.6; `__sta_info_recalc_tim` of mac80211 asks what was
+/// filtered as what is buffered): it waits for a trigger.
+#[test]
+fn the_tim_is_silent_about_what_was_put_aside_for_a_trigger() {
+    let wake_up = WakeUp::Null { timeout: Span::from_millis(50) };
+    for (categories, announced) in [(VOICE, false), (ALL, true), ([true, true, true, false], true)]
+    {
+        let mut spec = cell_with(wake_up, uapsd(VOICE));
+        let quiet = recorded(&spec, Span::from_millis(100));
+        let null = quiet.iter().find(|of| of.frame.kind == FrameKind::Null).expect("a null frame");
+        let comes = null.begins - Time::ZERO + Span::from_micros(1);
+        let mut down = flow(&spec, 0, 1, AccessCategory::VOICE, Span::from_secs(9), comes);
+        down.source.stop = Time::ZERO + comes + Span::from_micros(1);
+        spec.flows = vec![down];
+        spec.sleepers[0].uapsd = Some(uapsd(categories));
+        if categories == ALL {
+            // Such a phone sleeps from the beginning: nothing is put aside, and the buffer has the packet.
+            assert!(recorded(&spec, comes).iter().all(|of| of.frame.kind != FrameKind::Null));
+        }
+        let frames = recorded(&spec, Span::from_millis(500));
+        let told = |of: &TracedFrame| of.beacon.as_ref().is_some_and(|of| !of.traffic.is_empty());
+        assert_eq!(frames.iter().any(told), announced, "{categories:?}");
+        let delivered = |of: &TracedFrame| of.frame.from == AP && of.frame.kind == FrameKind::Data;
+        assert_eq!(frames.iter().any(delivered), announced, "{categories:?}");
+    }
+}
+
+/// A packet that was put aside when the phone fell asleep comes first in a service period, and is one of the two that the
+/// period may have: of three that have come since, one follows, with EOSP, and two in the next period.
+#[test]
+fn what_was_put_aside_counts_among_the_packets_of_a_service_period() {
+    let most_packets = Some(2);
+    let wake_up = WakeUp::Null { timeout: Span::from_millis(50) };
+    let mut spec = cell_with(wake_up, UapsdSpec { most_packets, ..uapsd(VOICE) });
+    let quiet = recorded(&spec, Span::from_millis(100));
+    let null = quiet.iter().find(|of| of.frame.kind == FrameKind::Null).expect("a null frame");
+    let comes = null.begins - Time::ZERO + Span::from_micros(1);
+    let mut down = flow(&spec, 0, 1, AccessCategory::VOICE, Span::from_millis(10), comes);
+    down.source.stop = Time::ZERO + comes + Span::from_millis(31);
+    let up = flow(&spec, 1, 0, AccessCategory::VOICE, CALL, Span::from_millis(100));
+    spec.flows = vec![down, up];
+    let frames = recorded(&spec, Span::from_millis(135));
+    let from_ap = frames.iter().filter(|traced| traced.frame.from == AP);
+    let data = from_ap.filter(|of| of.frame.kind == FrameKind::Data);
+    let ends: Vec<_> = data.map(|of| of.frame.ends_service).collect();
+    assert_eq!(ends, [false, true, false, true]);
+}
+
 /// With null frames for the other categories: a packet of best effort wakes the phone up, voice does not; frames of the
 /// phone say which it is.
 #[test]

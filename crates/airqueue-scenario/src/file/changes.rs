@@ -30,7 +30,7 @@ pub(crate) struct ChangeTable {
     pub(crate) queue: Option<QueueGiven>,
     /// The new limit of the station's TXOPs, from its next TXOP on: a time or packets, not `flows`.
     pub(crate) txop: Option<Quantity<TxopLimit>>,
-    /// The new AIFSN of the station, from its next backoff on.
+    /// The new AIFSN of the station, from its next backoff on, or the next packet that needs none.
     #[schemars(range(min = 1))]
     pub(crate) aifsn: Option<u32>,
     /// With `cw_max`: the largest value of the station's first backoff, from its next backoff on.

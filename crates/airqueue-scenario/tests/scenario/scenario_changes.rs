@@ -186,6 +186,45 @@ fn aifs_and_windows_that_change_are_those_of_the_next_backoff_on() {
     change_refused(&cell("dcf"), change(category), "changes[0].category", "no access categories");
 }
 
+/// An entry at 0 s applies before the first packet: the run is the run with these parameters from the beginning, to the
+/// last packet. Light traffic has many packets that need no backoff, and first backoffs with no failure before.
+#[test]
+fn channel_access_that_changes_at_zero_is_that_of_the_first_packet() {
+    let source = json!({"source": "poisson", "packet_rate": "100 packets/s", "to": "sink"});
+    let cell = |access: &str| {
+        let flow = |from: &str| set(set(source.clone(), "from", json!(from)), "name", json!(from));
+        json!({
+            "duration": "100 ms",
+            "warm_up": "0 s",
+            "phy": {"standard": "802.11a", "rate": "6 Mb/s"},
+            "mac": {"access": access},
+            "stations": [{"name": "a"}, {"name": "b"}, {"name": "c"}, {"name": "sink"}],
+            "flows": [flow("a"), flow("b"), flow("c")],
+        })
+    };
+    for access in ["edca", "dcf"] {
+        for keys in [
+            json!({"aifsn": 15}),
+            json!({"cw_min": 0, "cw_max": 1023}),
+            json!({"cw_min": 255, "cw_max": 1023}),
+            json!({"cw_min": 0, "cw_max": 0}),
+        ] {
+            let of_entry = json!({"at": "0 s", "station": "a"});
+            let entry = keys.as_object().unwrap().iter();
+            let entry = entry.fold(of_entry, |entry, (key, value)| set(entry, key, value.clone()));
+            let own = match access {
+                "dcf" => json!({"dcf": keys}),
+                _ => json!({"edca": {"be": keys}}),
+            };
+            let from_the_start = set(cell(access), "stations[0].mac", own);
+            for seed in 1..20 {
+                let dynamic = results(&changed(cell(access), json!([entry])), seed);
+                assert_eq!(dynamic, results(&from_the_start, seed), "{access} {keys}, seed {seed}");
+            }
+        }
+    }
+}
+
 /// Only the hops of the link change: a first hop at 2 Mb/s and a second at 11 Mb/s differ from both hops at 2 Mb/s.
 #[test]
 fn a_rate_is_that_of_one_link() {

@@ -331,3 +331,65 @@ fn what_cannot_be_is_refused() {
     unjudged["medium"] = json!({"snr": "30 dB"});
     assert!(refusal_of(unjudged).contains("medium.errors = \"snr\""));
 }
+
+/// A frame that another one survives adds to the noise in the part that it overlaps, and nowhere else: of independent bits
+/// those in the rest are as safe as without the other frame. Two frames at once add up.
+///
+/// The frame has 1500 bytes at 6 Mb/s: a preamble of 20 µs and 501 symbols of 4 µs. The others are longer, and cover the
+/// share of its bits that begins or ends with their own beginning or end. Within four standard errors of 10,000 frames.
+#[test]
+fn frames_that_overlap_a_part_of_a_frame_are_noise_for_this_part() {
+    let (signal, bits) = (-80.0, (20.0, 501.0 * 4.0));
+    // The others' frames: (16 + 6 + 8 · 2036) bits in symbols of 24.
+    let lasts = 20.0 + 680.0 * 4.0;
+    let lost = |others: &[(f64, f64)]| {
+        let mut stations = vec![json!({"name": "ap"}), json!({"name": "a"})];
+        let mut links = vec![json!({"from": "a", "to": "ap", "power": format!("{signal} dBm")})];
+        let flow = |name: &str, to: &str, size: &str, start_us: f64| {
+            json!({"name": name, "from": name, "to": to, "source": "cbr", "size": size,
+                   "packet_rate": "100 packets/s", "start": format!("{start_us} us")})
+        };
+        let mut flows = vec![flow("a", "ap", "1464 B", 5000.0)];
+        for (at, (power, begins)) in others.iter().enumerate() {
+            let (other, its) = (format!("o{at}"), format!("s{at}"));
+            stations.extend([json!({"name": other}), json!({"name": its})]);
+            links.push(json!({"from": other, "to": its, "power": "-40 dBm"}));
+            links.push(json!({"from": other, "to": "ap", "power": format!("{power} dBm"),
+                              "both": false, "level": "interfere"}));
+            flows.push(flow(&other, &its, "2000 B", 5000.0 + begins));
+        }
+        let scenario = json!({
+            "duration": "100 s",
+            "warm_up": "0 s",
+            "phy": {"standard": "802.11a", "rate": "6 Mb/s"},
+            "mac": {"short_retry_limit": 1},
+            "stations": stations,
+            "flows": flows,
+            "medium": {"links": links, "noise": "-130 dBm", "errors": "snr",
+                       "capture": {"sinr": {"threshold": "-20 dB"}}},
+        });
+        figure(&results(&scenario, 1), "flows", "a", "loss_ratio")
+    };
+    let watts = |dbm: f64| 10f64.powf(dbm / 10.0);
+    let rate = airqueue_core::DataRate::from_bps(6_000_000).expect("a rate");
+    let modulation = Modulation::at(rate).expect("a rate of 802.11a");
+    let hazard = |others_w: f64| modulation.bit_hazard(watts(signal) / (watts(-130.0) + others_w));
+    let check = |others: &[(f64, f64)], hazards: f64| {
+        let expected = FrameErrors::loss_of(hazards, 1500);
+        let error = (expected * (1.0 - expected) / 1e4).sqrt();
+        let found = lost(others);
+        assert!((found - expected).abs() <= 4.0 * error, "{others:?}: {found} and not {expected}");
+    };
+    let (first, lasting) = bits;
+    let (weak, strong) = (hazard(watts(-84.0)), hazard(2.0 * watts(-84.0)));
+    check(&[(-84.0, -100.0)], weak);
+    check(&[(-84.0, first + lasting / 2.0)], weak / 2.0);
+    check(&[(-84.0, first + lasting / 2.0 - lasts)], weak / 2.0);
+    check(&[(-84.0, first + lasting - 4.0)], weak * 4.0 / lasting);
+    // Only the preamble.
+    check(&[(-84.0, 16.0 - lasts)], 0.0);
+    // The first quarter, and the last half: apart. The last half and the last quarter: both.
+    let quarters = |at: f64| first + lasting * at / 4.0;
+    check(&[(-84.0, quarters(1.0) - lasts), (-84.0, quarters(2.0))], weak * 0.75);
+    check(&[(-84.0, quarters(2.0)), (-84.0, quarters(3.0))], weak / 4.0 + strong / 4.0);
+}

@@ -27,7 +27,7 @@ const NS3_DETECTION: Span = Span::from_micros(4);
 /// | retries of RTS and data | counted separately: 7 transmissions of an RTS, or of data without RTS; 4 of data after RTS | counted together, 7 | as `Standard` |
 /// | the window after a packet is given up | the smallest | stays; the smallest at the eighth failure in a row | the smallest |
 /// | NAV of an RTS without a following frame | reset | reset | stays |
-/// | CTS is sent if | the NAV is over | the NAV is over | NAV and medium are idle, as for data after a CTS |
+/// | CTS is sent if | the NAV is over, or was set for the exchange of the RTS's sender (stations with QoS) | as `Standard` | NAV and medium are idle, as for data after a CTS |
 /// | a TXOP limit: frames announce | their own exchange | the rest of the TXOP; CF-End returns the rest | - |
 /// | a failure after the first frame of a TXOP | backoff | the TXOP continues after PIFS, if the medium is idle, whatever the NAV | - |
 /// | an A-MPDU without a block ack | is sent again | a block ack request in a channel access of its own, repeated until answered | - |

@@ -187,9 +187,10 @@ impl Category {
         self.batches().any(|batch| batch.receiver() == Some(to))
     }
 
-    /// Whether packets for a receiver that sleeps are put aside.
-    pub(super) fn has_parked(&self, to: StationId) -> bool {
-        self.parked.iter().any(|batch| batch.receiver() == Some(to))
+    /// Number of packets for a receiver that sleeps that are put aside.
+    pub(super) fn parked(&self, to: StationId) -> usize {
+        let of = self.parked.iter().filter(|batch| batch.receiver() == Some(to));
+        of.map(Batch::unfinished).sum()
     }
 
     /// Chooses the next receiver: of the receivers with packets in hand the one whose last turn is longest ago, or, if

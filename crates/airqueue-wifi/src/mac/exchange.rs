@@ -6,6 +6,7 @@ use super::recipient::Scoreboard;
 use super::station::Mac;
 use super::txop::Pause;
 use super::view::Radio;
+use crate::medium::StationId;
 use crate::phy::frames::{BLOCK_ACK_REQUEST_BYTES, CTS_BYTES};
 use crate::phy::{AccessCategory, Protection, RateIndex, Response};
 use airqueue_core::{Span, Time};
@@ -149,7 +150,7 @@ impl Mac {
                 let rest = frame.nav - radio.phy.response_nav(frame.rate, frame.response);
                 (kind_of(frame.response), frame.response.bytes(), rest.max(Span::ZERO))
             }
-            FrameKind::Rts if !self.view.is_kept_silent(now) => {
+            FrameKind::Rts if !self.is_kept_from_cts(frame.from, now, radio) => {
                 (FrameKind::Cts, CTS_BYTES, radio.phy.cts_nav(rate, frame.nav))
             }
             _ => return None,
@@ -161,6 +162,16 @@ impl Mac {
         };
         let (ac, recipient) = about;
         Some(Frame { bytes, nav, ac, recipient, ..Frame::new(kind, self.id, frame.from, rate) })
+    }
+
+    /// Whether the NAV keeps the station from answering an RTS (10.3.2.7). A station with QoS answers the holder of the
+    /// TXOP that set the NAV all the same (10.22.2.4); ns-2 has no QoS.
+    fn is_kept_from_cts(&self, from: StationId, now: Time, radio: &Radio) -> bool {
+        match self.config.categories.len() {
+            1 => self.view.is_kept_silent(now),
+            _ if radio.rules.answers_need_idle => self.view.is_kept_silent(now),
+            _ => self.view.is_kept_silent_for(from, now),
+        }
     }
 
     fn on_response(

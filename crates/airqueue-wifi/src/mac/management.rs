@@ -153,9 +153,9 @@ impl Mac {
         self.contend(ac, now, radio);
     }
 
-    /// Whether packets of an access category for a receiver that sleeps are put aside.
-    pub fn has_parked(&self, ac: AccessCategory, to: StationId) -> bool {
-        self.categories[ac.index()].has_parked(to)
+    /// Number of packets of an access category for a receiver that sleeps that are put aside.
+    pub fn parked(&self, ac: AccessCategory, to: StationId) -> usize {
+        self.categories[ac.index()].parked(to)
     }
 
     /// Whether an exchange of an access category goes on.

@@ -293,7 +293,11 @@ impl Mac {
             // From now on: earlier slots do not count, although they would count if a frame is on the air that this
             // station has not noticed yet.
             arrival if busy || arrival == Arrival::Ns2 => self.draw(ac, now, radio),
-            arrival => backoff.arrive(arrival, base, now, radio.slot),
+            arrival => {
+                // The AIFS may be another one since the last backoff was drawn.
+                backoff.aifs = self.categories[ac.index()].aifs;
+                backoff.arrive(arrival, base, now, radio.slot);
+            }
         }
     }
 

@@ -54,8 +54,8 @@ impl Mac {
         self.categories[ac.index()].config.txop = txop;
     }
 
-    /// Gives an access category another AIFSN, from the next backoff on that the category draws. Returns whether the
-    /// AIFSN is another one.
+    /// Gives an access category another AIFSN, from the next backoff on that the category draws, and for the next packet
+    /// that needs none. Returns whether the AIFSN is another one.
     pub fn set_aifsn(&mut self, ac: AccessCategory, aifsn: u32, phy: &Phy) -> bool {
         let category = &mut self.categories[ac.index()];
         let is_new = category.config.aifsn != aifsn;
@@ -68,7 +68,8 @@ impl Mac {
     pub fn set_windows(&mut self, ac: AccessCategory, w_min: u32, w_max: u32) {
         let category = &mut self.categories[ac.index()];
         (category.config.w_min, category.config.w_max) = (w_min, w_max);
-        category.cw = category.cw.clamp(w_min, w_max);
+        let widened = category.in_a_row > 0;
+        category.cw = if widened { category.cw.clamp(w_min, w_max) } else { w_min };
     }
 
     /// Extends a TXOP by flows ([`Txop::Flows`]) of an access category by this many packets. To be called between

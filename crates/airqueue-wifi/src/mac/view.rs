@@ -2,7 +2,7 @@
 
 use super::behaviour::{ErrorWait, Rules};
 use super::frame::{Frame, FrameKind};
-use crate::medium::RxOutcome;
+use crate::medium::{RxOutcome, StationId};
 use crate::phy::Phy;
 use airqueue_core::{Span, Time};
 
@@ -23,6 +23,8 @@ pub struct Radio {
 pub struct Overheard {
     /// Clears the NAV of earlier frames (10.3.2.4).
     clears: bool,
+    /// Who holds the TXOP: the sender of the frame, or the station that a response is for.
+    holder: StationId,
     /// The NAV that it sets.
     until: Time,
     /// The NAV, if it is reset because no frame follows.
@@ -46,13 +48,15 @@ impl Radio {
     pub fn overheard(&self, frame: &Frame, now: Time) -> Overheard {
         let until = now + frame.nav;
         let clears = frame.kind == FrameKind::CfEnd;
+        let responds = matches!(frame.kind, FrameKind::Cts | FrameKind::Ack | FrameKind::BlockAck);
+        let holder = if responds { frame.to } else { frame.from };
         if frame.kind != FrameKind::Rts || !self.rules.nav_reset {
-            return Overheard { clears, until, unless_confirmed: until, confirm_by: until };
+            return Overheard { clears, holder, until, unless_confirmed: until, confirm_by: until };
         }
         let unless_confirmed = now + self.phy.nav_timeout(frame.rate);
         // PHY-RXSTART counts, at the end of a preamble.
         let confirm_by = unless_confirmed - self.phy.preamble(self.phy.response_rate(frame.rate));
-        Overheard { clears, until, unless_confirmed, confirm_by }
+        Overheard { clears, holder, until, unless_confirmed, confirm_by }
     }
 }
 
@@ -85,6 +89,9 @@ pub(super) struct View {
     pub(super) grant: Time,
     /// Latest beginning of the frame that confirms `nav_if_confirmed`.
     confirm_by: Time,
+    /// The TXOP holders whose exchanges set the NAV and `nav_if_confirmed`; without meaning when these are over.
+    nav_holder: StationId,
+    holder_if_confirmed: StationId,
 }
 
 impl View {
@@ -103,6 +110,8 @@ impl View {
         hold_until: Time::ZERO,
         grant: Time::MAX,
         confirm_by: Time::ZERO,
+        nav_holder: StationId(u32::MAX),
+        holder_if_confirmed: StationId(u32::MAX),
     };
 
     #[inline]
@@ -124,6 +133,12 @@ impl View {
     #[inline]
     pub(super) fn is_kept_silent(&self, now: Time) -> bool {
         now < self.nav_until
+    }
+
+    /// Whether the NAV keeps the station from answering an RTS of another one: not one of the TXOP holder whose exchange
+    /// set the NAV (IEEE 802.11-2016, 10.22.2.4).
+    pub(super) fn is_kept_silent_for(&self, other: StationId, now: Time) -> bool {
+        self.is_kept_silent(now) && self.nav_holder != other
     }
 
     /// When SIFS and AIFSN slots begin if the medium is idle.
@@ -182,7 +197,7 @@ impl View {
     #[cold]
     fn confirm_nav(&mut self, now: Time) {
         if now <= self.confirm_by {
-            self.nav_until = self.nav_if_confirmed;
+            (self.nav_until, self.nav_holder) = (self.nav_if_confirmed, self.holder_if_confirmed);
         }
         self.nav_if_confirmed = Time::ZERO;
     }
@@ -257,13 +272,15 @@ impl View {
 
     #[inline]
     fn set_nav(&mut self, overheard: Overheard) {
-        let Overheard { until, unless_confirmed, confirm_by, .. } = overheard;
+        let Overheard { holder, until, unless_confirmed, confirm_by, .. } = overheard;
         if unless_confirmed < until {
-            self.nav_if_confirmed = until;
+            (self.nav_if_confirmed, self.holder_if_confirmed) = (until, holder);
             self.confirm_by = confirm_by;
-            self.nav_until = self.nav_until.max(unless_confirmed);
+            if unless_confirmed > self.nav_until {
+                (self.nav_until, self.nav_holder) = (unless_confirmed, holder);
+            }
         } else {
-            self.nav_until = until;
+            (self.nav_until, self.nav_holder) = (until, holder);
         }
     }
 
@@ -272,12 +289,14 @@ impl View {
     #[inline]
     pub(super) fn agrees(&self, other: &View, now: Time) -> bool {
         let live = |view: &View| view.nav_if_confirmed > view.nav_until && view.confirm_by >= now;
-        let pending = |view: &View| (view.nav_if_confirmed, view.confirm_by);
+        let pending =
+            |view: &View| (view.nav_if_confirmed, view.confirm_by, view.holder_if_confirmed);
+        let alike = self.nav_until == other.nav_until && self.nav_holder == other.nav_holder;
         let base = self.base();
         self.is_idle()
             && other.is_idle()
             && base == other.base()
-            && (self.nav_until == other.nav_until || self.nav_until.max(other.nav_until) <= now)
+            && (alike || self.nav_until.max(other.nav_until) <= now)
             && (self.hold_until == other.hold_until
                 || self.hold_until.max(other.hold_until) <= base)
             && live(self) == live(other)

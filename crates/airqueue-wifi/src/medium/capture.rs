@@ -90,21 +90,13 @@ pub struct End {
     /// [`RxOutcome::Overpowered`], and under [`Capture::Ns2`], where a station that transmits continues its reception,
     /// also [`RxOutcome::Deaf`].
     pub ignored: bool,
-    /// The largest sum of the powers of the other frames during this frame, in watts, for the frame that the receiver
-    /// was with under [`Capture::Sinr`]; 0 otherwise.
-    pub interference_w: f64,
     /// Other frames were on the air during a decodable frame that the receiver was with: [`super::Reception::beside`] says
-    /// for each part of the frame whether the part survived.
+    /// for each part of the frame whether the part survived, [`super::Reception::overlaps`] what added to the noise.
     pub overlapped: bool,
 }
 
 impl End {
     /// The end of a frame that came to nothing, because the station transmitted.
-    pub const DEAF: End = End {
-        outcome: RxOutcome::Deaf,
-        engaged: false,
-        ignored: false,
-        interference_w: 0.0,
-        overlapped: false,
-    };
+    pub const DEAF: End =
+        End { outcome: RxOutcome::Deaf, engaged: false, ignored: false, overlapped: false };
 }

@@ -64,7 +64,7 @@ pub use fading::{Fading, FadingLink, FastFading, Shadowing, coherence_of_speed};
 pub use frame_errors::{CodeRate, FrameErrors, Mapping, Modulation, thermal_noise_w};
 pub use propagation::{PathLoss, Propagation, Thresholds};
 pub use reach::{Hearers, Level, Link, Place, Reach, ReachEntry, Signal};
-pub use reception::Reception;
+pub use reception::{Overlap, Reception};
 pub use steps::Steps;
 
 airqueue_core::ids! {

@@ -51,9 +51,11 @@ const FEW: usize = 16;
 
 /// A frame that overlaps the frame that the receiver is with.
 #[derive(Clone, Copy, Debug)]
-struct Overlap {
-    air: Air,
-    power_w: f64,
+pub struct Overlap {
+    /// When it is on the air.
+    pub air: Air,
+    /// Its power at the receiver, in watts.
+    pub power_w: f64,
 }
 
 impl Overlap {
@@ -70,18 +72,16 @@ struct Hold {
     power_w: f64,
     collided: bool,
     overlapped: bool,
-    interference_w: f64,
 }
 
 impl Hold {
-    fn of(incoming: &IncomingFrame, interference_w: f64) -> Hold {
+    fn of(incoming: &IncomingFrame, overlapped: bool) -> Hold {
         Hold {
             frame: incoming.frame,
             ends: incoming.air.ends,
             power_w: incoming.signal.power_w,
             collided: false,
-            overlapped: interference_w > 0.0,
-            interference_w,
+            overlapped,
         }
     }
 }
@@ -214,7 +214,6 @@ impl Reception {
             overlapped: taken && !incoming.deaf && !self.overlaps.is_empty(),
             engaged: hold.is_some() && incoming.air.ends >= self.deaf_until,
             ignored: incoming.standing == Standing::Passed && (first || !incoming.deaf),
-            interference_w: hold.map_or(0.0, |hold| hold.interference_w),
         })
     }
 
@@ -234,6 +233,15 @@ impl Reception {
                 let most_w = begins.map(sum_at).fold(0.0, f64::max);
                 (signal.power_w >= ratio * (noise_w + most_w)).then_some(most_w)
             }
+        }
+    }
+
+    /// The frames whose powers add to the noise during the frame that ended last with [`End::overlapped`]; none under
+    /// other rules than [`Capture::Sinr`].
+    pub fn overlaps(&self) -> &[Overlap] {
+        match self.rule {
+            Rule::First { .. } => &[],
+            Rule::Sinr { .. } => &self.overlaps,
         }
     }
 
@@ -273,12 +281,12 @@ impl Reception {
             }
         };
         let outcome = if decoded { RxOutcome::Received } else { RxOutcome::Undecodable };
-        End { outcome, engaged: taken, ignored: false, interference_w: 0.0, overlapped: false }
+        End { outcome, engaged: taken, ignored: false, overlapped: false }
     }
 
     /// How two frames compare for the rule, if the first began before the second or has the smaller id: a number below
     /// [`Self::COMPARISONS`]. Where two receivers have equal numbers for frames that begin and end alike, the outcomes are
-    /// equal, too, but for [`End::interference_w`].
+    /// equal, too.
     #[inline]
     pub fn compare(&self, one: Signal, other: Signal) -> usize {
         let spares = |strong: Signal, weak: Signal| match self.rule {

@@ -236,6 +236,32 @@ fn no_cts_under_a_nav() {
     }
 }
 
+/// A station with QoS answers the holder of the TXOP that set its NAV, whether it has heard the holder or a response to
+/// it (IEEE 802.11-2016, 10.22.2.4), and nobody else; a station under DCF answers no one (10.3.2.7).
+#[test]
+fn a_cts_for_the_txop_holder_under_its_own_nav() {
+    let qos = || MacConfig::new(vec![edca(7, 32), edca(2, 16)]);
+    for behaviour in [Behaviour::Standard, Behaviour::Ns3] {
+        for (config, kind, from, to) in [
+            (qos(), FrameKind::Data, OTHER, THIRD),
+            (qos(), FrameKind::Ack, THIRD, OTHER),
+            (qos(), FrameKind::Cts, THIRD, OTHER),
+            (dcf(), FrameKind::Data, OTHER, THIRD),
+        ] {
+            let has_qos = config.categories.len() > 1;
+            for (asks, answered) in [(OTHER, has_qos), (THIRD, false), (PEER, false)] {
+                let mut station = Station::new(behaviour, config.clone());
+                let of_txop = station.frame(kind, from, to, 9000);
+                let rts = station.frame(FrameKind::Rts, asks, ME, 2000);
+                station.packets(0, 500, 1).hears(100, 1000, of_txop).hears(1200, 1472, rts);
+                station.run(9000);
+                let expected = if answered { vec![(1482, FrameKind::Cts)] } else { vec![] };
+                assert_eq!(station.log(), expected, "{behaviour:?} {kind:?} {asks:?}");
+            }
+        }
+    }
+}
+
 /// The NAV blocks new exchanges and CTS, but not ACKs (10.3.2.9).
 #[test]
 fn an_ack_is_sent_under_a_nav() {

@@ -267,14 +267,6 @@ fn a_station_that_transmits_is_deaf() {
 }
 
 #[test]
-fn the_worst_interference_is_reported() {
-    let frames =
-        [decodable(1000.0, 0, 100), sensed(5.0, 10, 20), sensed(7.0, 15, 30), sensed(9.0, 40, 50)];
-    assert_eq!(drive(SINR, &frames, &[], &[])[0].interference_w, 12.0);
-    assert_eq!(drive(Capture::NS2, &frames, &[], &[])[0].interference_w, 0.0);
-}
-
-#[test]
 fn refused_rules() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert!(Reception::new(Capture::Ns2 { margin_db: bad }).is_err());

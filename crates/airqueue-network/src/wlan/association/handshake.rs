@@ -206,6 +206,12 @@ impl<U: UpperLayer> Wlan<U> {
         let (station, ap) = ends(frame, from, to);
         let Some(at) = self.associations.of(station) else { return };
         let of = &mut self.associations.all[at];
+        if frame == Handshake::Authentication && of.served_by == Some(ap) {
+            // The access point forgets the association that was, even if the station is on its way to another one by now.
+            of.served_by = None;
+            self.close(ap, station, queue);
+        }
+        let of = &mut self.associations.all[at];
         let next = of.frames().nth(of.received);
         if of.phase != Phase::Shaking || of.access_point != ap || next != Some(frame) {
             return;
@@ -218,11 +224,6 @@ impl<U: UpperLayer> Wlan<U> {
             // The station waits from the end of its own answer on, or else for the next frame.
             let waits = queue.now().saturating_add(of.spec.timeout);
             of.deadline = if answers { Time::MAX } else { waits };
-        }
-        if place == 0 && of.served_by == Some(ap) {
-            // The access point forgets the association that was.
-            of.served_by = None;
-            self.close(ap, station, queue);
         }
         if answers {
             self.send_handshake(at, place + 1, queue.now());

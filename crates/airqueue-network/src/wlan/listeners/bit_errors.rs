@@ -57,20 +57,14 @@ impl BitErrors {
         self.errors != FrameErrors::None
     }
 
-    /// Probability that noise destroys a frame of `bytes` bytes that a station hears under `interference_w`.
+    /// Probability that noise alone destroys a frame of `bytes` bytes that a station hears.
     #[inline]
-    pub(super) fn loss(
-        &mut self,
-        rate: RateIndex,
-        bytes: u32,
-        interference_w: f64,
-        signal: impl FnOnce() -> Signal,
-    ) -> f64 {
+    pub(super) fn loss(&mut self, rate: RateIndex, bytes: u32, signal: Signal) -> f64 {
         if self.errors != FrameErrors::BySnr {
             let (modulation, _) = self.modulations[rate.as_usize()];
             return self.errors.loss(modulation, 0.0, bytes);
         }
-        FrameErrors::loss_of(self.hazard(rate, interference_w, signal().power_w), bytes)
+        FrameErrors::loss_of(self.hazard(rate, 0.0, signal.power_w), bytes)
     }
 
     /// Whether losses depend on the signal-to-noise ratio.

@@ -262,8 +262,6 @@ impl Judge {
             receiver.on_end(frame.id);
         }
         let to_others = RxEnd::to_others(&end, end.outcome.decoded());
-        // The interference is the only part that depends on the powers themselves.
-        let end = End { interference_w: 0.0, ..end };
         let known = &mut self.known[collision.count - 2];
         known.outcomes[Known::place(key)] = Outcome { key, end, to_others };
     }

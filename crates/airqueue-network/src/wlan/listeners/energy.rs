@@ -9,7 +9,9 @@ use crate::wlan::spec::WlanSpec;
 use airqueue_core::{Span, Time};
 use airqueue_wifi::RateIndex;
 use airqueue_wifi::mac::Radio;
-use airqueue_wifi::medium::{Air, Capture, End, FrameErrors, Reach, Signal, StationId, from_db};
+use airqueue_wifi::medium::{
+    Air, Capture, End, FrameErrors, Overlap, Reach, Signal, StationId, from_db,
+};
 
 /// The longest PPDU of OFDM (IEEE 802.11-2016, table 17-21: aPPDUMaxTime).
 const MAX_PPDU: Span = Span::from_nanos(5_484_000);
@@ -28,6 +30,8 @@ pub(super) struct Chunk {
     pub(super) share: f64,
     /// The energy during it, of all interferers together.
     pub(super) energy: Energy,
+    /// The power during it of all frames that overlap the frame.
+    pub(super) frames_w: f64,
 }
 
 /// The energy at all stations.
@@ -114,63 +118,78 @@ impl EnergyOnAir {
         self.during(station, part).next().is_some()
     }
 
-    /// Whether energy destroys any of a part of a frame regardless of its length.
-    fn destroys(&self, station: StationId, air: Air, beside_w: f64, signal: Signal) -> bool {
+    /// Whether energy destroys any of a part of a frame, which other frames overlap, too, regardless of its length.
+    fn destroys(&self, station: StationId, air: Air, frames: &[Overlap], signal: Signal) -> bool {
         let too_weak = |other_w: f64| {
             self.least.is_some_and(|(ratio, noise_w)| signal.power_w < ratio * (noise_w + other_w))
         };
-        let harms =
-            |of: &Energy| of.destroys || of.power_w > 0.0 && too_weak(beside_w + of.power_w);
-        self.chunks(station, air).any(|chunk| harms(&chunk.energy))
+        let harms = |of: &Chunk| {
+            let power_w = of.energy.power_w;
+            of.energy.destroys || power_w > 0.0 && too_weak(of.frames_w + power_w)
+        };
+        self.meets(station, air) && self.chunks(station, air, frames).any(|chunk| harms(&chunk))
     }
 
-    /// The probability that energy and noise destroy a part of a frame, which frames with `beside_w` overlap, too: each
-    /// chunk has the bit errors of its own signal-to-interference-and-noise ratio.
+    /// The probability that noise, energy and other frames destroy a part of a frame: each chunk has the bit errors of its
+    /// own signal-to-interference-and-noise ratio.
     pub(super) fn loss(
         &self,
         errors: &mut BitErrors,
         station: StationId,
         part: &Part,
-        beside_w: f64,
+        frames: &[Overlap],
         signal: Signal,
     ) -> f64 {
-        if self.destroys(station, part.air, beside_w, signal) {
+        if self.destroys(station, part.air, frames, signal) {
             return 1.0;
         }
         if !errors.are_by_snr() {
-            return errors.loss(part.rate, part.bytes, beside_w, || signal);
+            return errors.loss(part.rate, part.bytes, signal);
         }
         let mut hazard = 0.0;
-        for Chunk { share, energy } in self.chunks(station, part.air) {
-            let others_w = beside_w + energy.power_w;
+        for Chunk { share, energy, frames_w } in self.chunks(station, part.air, frames) {
+            let others_w = frames_w + energy.power_w;
             hazard += share * errors.hazard(part.rate, others_w, signal.power_w);
         }
         FrameErrors::loss_of(hazard, part.bytes)
     }
 
-    /// The chunks of a part of a frame within which the energy at a station does not change.
-    pub(super) fn chunks(&self, station: StationId, part: Air) -> impl Iterator<Item = Chunk> {
+    /// The chunks of a part of a frame within which neither the energy at a station nor the frames there change.
+    pub(super) fn chunks(
+        &self,
+        station: StationId,
+        part: Air,
+        frames: &[Overlap],
+    ) -> impl Iterator<Item = Chunk> {
         let lasts = (part.ends - part.begins).as_nanos() as f64;
         let mut begins = part.begins;
         std::iter::from_fn(move || {
             if begins >= part.ends {
                 return None;
             }
-            let (mut ends, mut energy) = (part.ends, Energy::NONE);
-            for (Burst { air, .. }, of) in self.during(station, part) {
-                let on = air.begins <= begins && begins < air.ends;
+            let (mut ends, mut energy, mut frames_w) = (part.ends, Energy::NONE, 0.0);
+            // Whether something is on the air where the chunk begins, which ends where that changes.
+            let mut is_on = |air: &Air| {
                 let edge = if air.begins > begins { air.begins } else { air.ends };
                 if edge > begins {
                     ends = ends.min(edge);
                 }
-                if on {
+                air.begins <= begins && begins < air.ends
+            };
+            for (Burst { air, .. }, of) in self.during(station, part) {
+                if is_on(&air) {
                     energy.power_w += of.power_w;
                     energy.destroys |= of.destroys;
                 }
             }
+            for Overlap { air, power_w } in frames {
+                if is_on(air) {
+                    frames_w += power_w;
+                }
+            }
             let share = (ends - begins).as_nanos() as f64 / lasts;
             begins = ends;
-            Some(Chunk { share, energy })
+            Some(Chunk { share, energy, frames_w })
         })
     }
 }
@@ -221,30 +240,28 @@ impl Listeners {
         }
         let frame = self.frame_of(ending);
         let parts = Parts::of(frame, ending.begins, ending.now, &self.radio.phy);
-        self.energy.destroys(station, parts.preamble(), 0.0, self.signal(ending, station))
+        self.energy.destroys(station, parts.preamble(), &[], self.signal(ending, station))
     }
 
-    /// Whether noise or energy destroys a frame of one MPDU at a station, in a network with interferers.
+    /// Whether noise, energy or frames that overlap it destroy a frame of one MPDU at a station, where any of these may be.
     #[inline(never)]
-    pub(super) fn is_lost_beside_energy(
+    pub(super) fn is_lost_beside_others(
         &mut self,
-        station: StationId,
+        (station, tracker): (StationId, StationId),
         end: &End,
         ending: &Ending,
     ) -> bool {
-        if !self.energy.meets(station, Air { begins: ending.begins, ends: ending.now }) {
-            return self.errors.happen() && self.is_lost(station, end, ending);
-        }
         let signal = self.signal(ending, station);
         let frame = *self.frame_of(ending);
-        let parts = Parts::of(&frame, ending.begins, ending.now, &self.radio.phy);
+        let Listeners { errors, energy, hearing, radio, .. } = self;
+        let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
+        let frames = hearing.overlaps(tracker, end);
         let part = Part { air: parts.bytes(0, frame.bytes), bytes: frame.bytes, rate: frame.rate };
-        let loss = match self.energy.destroys(station, parts.preamble(), end.interference_w, signal)
-        {
+        let loss = match energy.destroys(station, parts.preamble(), frames, signal) {
             true => 1.0,
-            false => self.energy.loss(&mut self.errors, station, &part, end.interference_w, signal),
+            false => energy.loss(errors, station, &part, frames, signal),
         };
-        if self.errors.happen() { self.errors.strikes(station, loss) } else { loss >= 1.0 }
+        if errors.happen() { errors.strikes(station, loss) } else { loss >= 1.0 }
     }
 }
 
@@ -279,7 +296,7 @@ mod tests {
         energy.begin(0, air(0, 300));
         energy.begin(1, air(200, 500));
         let chunks = |begins, ends| {
-            let chunks = energy.chunks(StationId(0), air(begins, ends));
+            let chunks = energy.chunks(StationId(0), air(begins, ends), &[]);
             chunks.map(|of| (of.share, of.energy.power_w, of.energy.destroys)).collect::<Vec<_>>()
         };
         let expected = [(0.1, 1.0, false), (0.1, 3.0, true), (0.2, 2.0, true), (0.6, 0.0, false)];
@@ -288,6 +305,23 @@ mod tests {
         assert_eq!(chunks(210, 290), [(1.0, 3.0, true)]);
         assert!(energy.meets(StationId(0), air(499, 600)));
         assert!(!energy.meets(StationId(0), air(500, 600)));
+    }
+
+    #[test]
+    fn a_frame_is_cut_where_other_frames_begin_and_end() {
+        let weak = Energy { power_w: 1.0, ..Energy::NONE };
+        let mut energy = at_a_station(&[weak]);
+        energy.begin(0, air(0, 300));
+        let frames = [
+            Overlap { air: air(50, 200), power_w: 4.0 },
+            Overlap { air: air(200, 500), power_w: 8.0 },
+            Overlap { air: air(400, 2000), power_w: 16.0 },
+        ];
+        let chunks = energy.chunks(StationId(0), air(100, 1100), &frames);
+        let chunks: Vec<_> = chunks.map(|of| (of.share, of.energy.power_w, of.frames_w)).collect();
+        let expected =
+            [(0.1, 1.0, 4.0), (0.1, 1.0, 8.0), (0.1, 0.0, 8.0), (0.1, 0.0, 24.0), (0.6, 0.0, 16.0)];
+        assert_eq!(chunks, expected);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::on_air::{FrameOnAir, FramesOnAir};
 use super::tables::{Alone, Listener, Tables};
 use super::varying::Varying;
 use airqueue_core::{Span, Time};
-use airqueue_wifi::medium::{Air, End, FrameId, Reception, Signal, StationId};
+use airqueue_wifi::medium::{Air, End, FrameId, Overlap, Reception, Signal, StationId};
 
 /// The frames on the air at one place.
 #[derive(Clone, Copy, Debug)]
@@ -292,6 +292,11 @@ impl Hearing {
     /// frames.
     pub(super) fn beside(&self, tracker: StationId, part: Air, signal: Signal) -> Option<f64> {
         self.receptions[tracker.index()].beside(part, signal)
+    }
+
+    /// The frames that add to the noise during the last ended frame, at such a station.
+    pub(super) fn overlaps(&self, tracker: StationId, end: &End) -> &[Overlap] {
+        if end.overlapped { self.receptions[tracker.index()].overlaps() } else { &[] }
     }
 
     /// An empty group gets members, who hear nothing.

@@ -172,9 +172,9 @@ impl Listeners {
         if !end.outcome.decoded() {
             return false;
         }
-        let lost = match self.energy.is_used() {
-            true => self.is_lost_beside_energy(station, end, ending),
-            false => self.errors.happen() && self.is_lost(station, end, ending),
+        let lost = match self.is_disturbed(station, end, ending) {
+            true => self.is_lost_beside_others((station, tracker), end, ending),
+            false => self.errors.happen() && self.is_lost(station, ending),
         };
         if lost || station != ending.to || ending.kind != FrameKind::Data {
             return !lost;
@@ -189,15 +189,19 @@ impl Listeners {
         true
     }
 
-    /// Whether noise destroys a frame of one MPDU at a station.
-    pub(super) fn is_lost(&mut self, station: StationId, end: &End, ending: &Ending) -> bool {
+    /// Whether energy meets a frame at a station, or other frames add to the noise there.
+    #[inline]
+    fn is_disturbed(&self, station: StationId, end: &End, ending: &Ending) -> bool {
+        end.overlapped && self.errors.are_by_snr()
+            || self.energy.is_used()
+                && self.energy.meets(station, Air { begins: ending.begins, ends: ending.now })
+    }
+
+    /// Whether noise alone destroys a frame of one MPDU at a station.
+    fn is_lost(&mut self, station: StationId, ending: &Ending) -> bool {
         let &Frame { rate, bytes, .. } = self.frame_of(ending);
-        let (table, varying) = (self.listeners.for_frame(ending.version), &self.varying);
-        let signal = || match varying {
-            Some(varying) => varying.heard(ending.place, station).signal,
-            None => table.signal(ending.from, station),
-        };
-        let loss = self.errors.loss(rate, bytes, end.interference_w, signal);
+        let signal = self.signal(ending, station);
+        let loss = self.errors.loss(rate, bytes, signal);
         self.errors.strikes(station, loss)
     }
 
@@ -217,22 +221,19 @@ impl Listeners {
         let (frame, noisy) = (*self.frame_of(ending), self.errors.happen());
         let Listeners { errors, hearing, macs, radio, energy, flights, .. } = self;
         let beside_energy = energy.meets(station, Air { begins: ending.begins, ends: ending.now });
+        let disturbed = beside_energy || end.overlapped && noisy;
         let parts = Parts::of(&frame, ending.begins, ending.now, &radio.phy);
         // The probability that an MPDU, after its delimiter, is lost.
         let loss = |errors: &mut BitErrors, from: u32, to: u32| -> f64 {
-            let beside = match end.overlapped {
-                true => hearing.beside(tracker, parts.bytes(from, to), signal),
-                false => Some(end.interference_w),
-            };
-            match beside {
-                Some(beside_w) if beside_energy => {
-                    let part =
-                        Part { air: parts.bytes(from, to), bytes: to - from, rate: frame.rate };
-                    energy.loss(errors, station, &part, beside_w, signal)
+            let part = || Part { air: parts.bytes(from, to), bytes: to - from, rate: frame.rate };
+            let destroyed = end.overlapped && hearing.beside(tracker, part().air, signal).is_none();
+            match destroyed {
+                true => 1.0,
+                false if disturbed => {
+                    energy.loss(errors, station, &part(), hearing.overlaps(tracker, end), signal)
                 }
-                Some(beside_w) if noisy => errors.loss(frame.rate, to - from, beside_w, || signal),
-                Some(_) => 0.0,
-                None => 1.0,
+                false if noisy => errors.loss(frame.rate, to - from, signal),
+                false => 0.0,
             }
         };
         if station != frame.to {

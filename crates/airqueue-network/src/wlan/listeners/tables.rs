@@ -100,7 +100,7 @@ impl Alone {
         let decoded = self.0 & Alone::DECODED != 0;
         let outcome = if decoded { RxOutcome::Received } else { RxOutcome::Undecodable };
         let engaged = self.0 & Alone::ENGAGED != 0;
-        End { outcome, engaged, ignored: false, interference_w: 0.0, overlapped: false }
+        End { outcome, engaged, ignored: false, overlapped: false }
     }
 }
 

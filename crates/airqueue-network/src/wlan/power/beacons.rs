@@ -91,11 +91,12 @@ impl<U: UpperLayer> Wlan<U> {
         cell.traffic = traffic;
     }
 
-    /// Whether packets wait for a sleeping station at its access point.
+    /// Whether packets that the TIM tells of wait for a sleeping station at its access point, kept or put aside
+    /// (`__sta_info_recalc_tim`).
     fn has_traffic(&self, sleeper: usize) -> bool {
         let of = &self.power.sleepers[sleeper];
         let mac = &self.listeners.macs[of.spec.access_point.index()];
-        let parked = |ac| mac.has_parked(ac, of.spec.station);
+        let parked = |ac| of.is_announced(ac) && mac.parked(ac, of.spec.station) > 0;
         let queues = self.queues_of(of.spec.access_point);
         of.dozing
             && (self.has_kept(sleeper, |of, ac| of.is_announced(ac))

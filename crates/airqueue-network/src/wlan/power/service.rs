@@ -108,7 +108,7 @@ impl<U: UpperLayer> Wlan<U> {
         let mut resumes = false;
         for ac in AccessCategory::first(self.queues_of(ap)) {
             if self.power.sleepers[at].enables(ac)
-                && self.listeners.macs[ap.index()].has_parked(ac, station)
+                && self.listeners.macs[ap.index()].parked(ac, station) > 0
             {
                 self.listeners.split(ap);
                 let mac = &mut self.listeners.macs[ap.index()];
@@ -170,13 +170,19 @@ impl<U: UpperLayer> Wlan<U> {
         }
     }
 
-    /// Number of packets of a service period that begins now.
+    /// Number of packets of a service period that begins now, those excluded that were put aside: they come first, and
+    /// count towards the most packets of the period (`ieee80211_sta_ps_get_frames`).
     fn packets_of_service(&self, at: usize) -> u32 {
         let sleeper = &self.power.sleepers[at];
         let Some(uapsd) = &sleeper.spec.uapsd else { return 0 };
-        let enabled = AccessCategory::ALL.into_iter().filter(|&ac| sleeper.enables(ac));
-        let kept: usize = enabled.map(|ac| self.kept_in(at, ac)).sum();
-        (kept as u32).min(uapsd.most_packets.unwrap_or(u32::MAX))
+        let (ap, station) = (sleeper.spec.access_point, sleeper.spec.station);
+        let mac = &self.listeners.macs[ap.index()];
+        let enabled =
+            || AccessCategory::first(self.queues_of(ap)).filter(|&ac| sleeper.enables(ac));
+        let kept: usize = enabled().map(|ac| self.kept_in(at, ac)).sum();
+        let aside: usize = enabled().map(|ac| mac.parked(ac, station)).sum();
+        let most = uapsd.most_packets.unwrap_or(u32::MAX);
+        (kept as u32).min(most.saturating_sub(aside as u32))
     }
 
     /// A MAC whose category of management frames may be empty looks for the next one.

@@ -19,9 +19,10 @@ struct View<'a> {
     sending: bool,
     /// End of the last frame sensed or sent.
     idle_since: Time,
-    nav: Time,
+    /// The NAV, and the TXOP holder for whose exchange it was set.
+    nav: (Time, Option<StationId>),
     /// The time by which a frame must begin, and the NAV if one does (IEEE 802.11-2016, 10.3.2.4).
-    unconfirmed: Option<(Time, Time)>,
+    unconfirmed: Option<(Time, (Time, Option<StationId>))>,
     hold: Time,
     /// End of the wait for the answer to its last RTS or data frame.
     timeout: Time,
@@ -70,7 +71,7 @@ impl<'a> View<'a> {
             sensed: Vec::new(),
             sending: false,
             idle_since: Time::ZERO,
-            nav: Time::ZERO,
+            nav: (Time::ZERO, None),
             unconfirmed: None,
             hold: Time::ZERO,
             timeout: Time::ZERO,
@@ -110,10 +111,22 @@ impl<'a> View<'a> {
             if let Some((by, until)) = self.unconfirmed.take()
                 && now <= by
             {
-                self.nav = self.nav.max(until);
+                self.set_nav(until);
             }
         }
         Ok(())
+    }
+
+    fn set_nav(&mut self, nav: (Time, Option<StationId>)) {
+        if nav.0 > self.nav.0 {
+            self.nav = nav;
+        }
+    }
+
+    /// A station with QoS answers the RTS of the TXOP holder that set its NAV (10.22.2.4).
+    fn answers_rts(&self, from: StationId, now: Time) -> bool {
+        let qos = self.spec.stations[self.id.index()].mac.categories.len() > 1;
+        now >= self.nav.0 || qos && self.answers_always() && self.nav.1 == Some(from)
     }
 
     /// Checks that answers come, and exchanges continue, at their time or never.
@@ -169,12 +182,12 @@ impl<'a> View<'a> {
         if let Some((begins, _)) = self.sensed.iter().find(|s| now - s.0 > net.rules.sense_delay) {
             return Err(format!("it transmits into a frame that it has sensed since {begins}"));
         }
-        if now < self.nav {
-            return Err(format!("its NAV ends at {}", self.nav));
+        if now < self.nav.0 {
+            return Err(format!("its NAV ends at {}", self.nav.0));
         }
         let mac = &self.spec.stations[self.id.index()].mac;
         let aifs = net.phy.aifs(mac.categories[frame.ac.index()].aifsn);
-        let idle = self.idle_since.max(self.nav).max(self.hold);
+        let idle = self.idle_since.max(self.nav.0).max(self.hold);
         // Nothing was on the air before the first frame of all.
         if idle > Time::ZERO && now < idle + aifs {
             return Err(format!("AIFS from {idle} is not over"));
@@ -252,7 +265,7 @@ impl<'a> View<'a> {
         }
         match rules.error_wait {
             ErrorWait::Eifs => self.hold = now + (phy.eifs() - phy.difs()),
-            ErrorWait::EifsAsNav => self.nav = self.nav.max(now + phy.eifs()),
+            ErrorWait::EifsAsNav => self.set_nav((now + phy.eifs(), None)),
         }
     }
 
@@ -261,7 +274,7 @@ impl<'a> View<'a> {
         let net = &self.spec.radio;
         if net.rules.ignored_nav {
             let nav = net.phy.nav(traced.ends - traced.begins + net.phy.eifs());
-            self.nav = self.nav.max(traced.begins + nav);
+            self.set_nav((traced.begins + nav, None));
         }
     }
 
@@ -269,15 +282,19 @@ impl<'a> View<'a> {
         let (phy, rules) = (&self.spec.radio.phy, &self.spec.radio.rules);
         self.hold = Time::ZERO;
         if frame.kind == FrameKind::CfEnd {
-            (self.nav, self.unconfirmed) = (now, None);
+            (self.nav, self.unconfirmed) = ((now, None), None);
         } else if frame.to != self.id {
             let (until, by) = (now + frame.nav, now + phy.nav_timeout(frame.rate));
-            if frame.kind == FrameKind::Rts && rules.nav_reset && by < until && until > self.nav {
-                self.nav = self.nav.max(by);
+            let answers =
+                matches!(frame.kind, FrameKind::Cts | FrameKind::Ack | FrameKind::BlockAck);
+            let holder = Some(if answers { frame.to } else { frame.from });
+            let reset = frame.kind == FrameKind::Rts && rules.nav_reset;
+            if reset && by < until && until > self.nav.0 {
                 let preamble = phy.preamble(phy.response_rate(frame.rate));
-                self.unconfirmed = Some((by - preamble, until));
+                self.set_nav((by, holder));
+                self.unconfirmed = Some((by - preamble, (until, holder)));
             } else {
-                self.nav = self.nav.max(until);
+                self.set_nav((until, holder));
             }
             return;
         }
@@ -288,7 +305,7 @@ impl<'a> View<'a> {
                 let kind = if several { FrameKind::BlockAck } else { FrameKind::Ack };
                 self.owed = Some((sifs, kind, frame.from));
             }
-            FrameKind::Rts if now >= self.nav => {
+            FrameKind::Rts if self.answers_rts(frame.from, now) => {
                 self.owed = Some((sifs, FrameKind::Cts, frame.from));
             }
             FrameKind::Rts => {}

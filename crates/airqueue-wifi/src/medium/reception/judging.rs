@@ -44,7 +44,7 @@ impl Reception {
                 new.iter_mut().filter(|a| sensed(a)).min_by(|a, b| by_beginning(a, b))
         {
             first.standing = Standing::Taken;
-            self.hold = Some(Hold::of(first, 0.0));
+            self.hold = Some(Hold::of(first, false));
             self.overlaps.clear();
         }
         let later = |a: &&IncomingFrame, b: &&IncomingFrame| {
@@ -54,7 +54,7 @@ impl Reception {
             && let Some(last) = new.iter().filter(|a| sensed(a)).max_by(later)
         {
             if last.air.ends > hold.ends {
-                *hold = Hold::of(last, 0.0);
+                *hold = Hold::of(last, false);
             }
             hold.collided = true;
             // The others overlap no more of a frame than this one.
@@ -76,7 +76,7 @@ impl Reception {
             }
             new.standing = match &mut self.hold {
                 None => {
-                    self.hold = Some(Hold::of(new, 0.0));
+                    self.hold = Some(Hold::of(new, false));
                     overlaps.clear();
                     Standing::Taken
                 }
@@ -86,7 +86,7 @@ impl Reception {
                 }
                 Some(hold) => {
                     if new.air.ends > hold.ends {
-                        *hold = Hold::of(new, 0.0);
+                        *hold = Hold::of(new, false);
                     }
                     hold.collided = true;
                     overlap(overlaps, new);
@@ -106,7 +106,6 @@ impl Reception {
         let standing = if let Some(hold) = &mut self.hold {
             let others_w = others_w(&self.incoming, hold.frame);
             hold.overlapped = true;
-            hold.interference_w = hold.interference_w.max(others_w);
             hold.collided |= hold.power_w < ratio * (noise_w + others_w);
             self.incoming[group..].iter().for_each(|new| overlap(&mut self.overlaps, new));
             Standing::Passed
@@ -122,7 +121,7 @@ impl Reception {
             let candidate = self.incoming[group + first];
             let others_w = others_w(&self.incoming, candidate.frame);
             if candidate.signal.power_w >= ratio * (noise_w + others_w) {
-                self.hold = Some(Hold::of(&candidate, others_w));
+                self.hold = Some(Hold::of(&candidate, others_w > 0.0));
                 for new in &mut self.incoming[group..] {
                     if new.standing == Standing::Collided {
                         new.standing = Standing::Passed;
