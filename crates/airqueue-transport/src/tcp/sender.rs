@@ -392,7 +392,9 @@ impl Sender {
             high: self.recovery.high(),
         };
         self.controller.on_round_trip(&acked);
-        if used && !marked {
+        if !used {
+            self.controller.on_unused(now);
+        } else if !marked {
             self.controller.on_ack(&acked);
         }
     }

@@ -1,10 +1,10 @@
 //! Segments of a sender without losses.
 
-use crate::script::{MSS, NONE, Script, ack, at, bare, octet, plain, stamped};
+use crate::script::{MSS, NONE, Script, ack, at, bare, octet, plain, selective, stamped};
 use airqueue_core::{DataRate, Ecn, Span, Time};
 use airqueue_transport::tcp::{
-    Growth, IdleRestart, InitialWindow, Pacing, Segment, Sender, SpecError, Spread, TcpApSpec,
-    TcpSpec,
+    CongestionName, CubicBehaviour, Growth, IdleRestart, InitialWindow, Pacing, Segment, Sender,
+    SpecError, Spread, TcpApSpec, TcpSpec,
 };
 
 /// RFC 5681, equation 2: each acknowledgement lets two segments out.
@@ -355,4 +355,42 @@ fn a_burst_is_paced_as_one() {
     // A window of data in 100 ms: two packets, with headers, take as much of it as they are of the window.
     let expected = 0.1 * 2.0 * 1.04 / window;
     assert!((next.as_secs_f64() / expected - 1.0).abs() < 0.01, "{next}, not {expected} s");
+}
+
+/// RFC 9438, section 5.8, and `cubictcp_cwnd_event` of Linux: an idle minute does not count as time since a loss. Windows
+/// remain below the initial one, so that the pause does not limit them.
+#[test]
+fn cubic_goes_on_after_a_pause_as_without() {
+    let after = |congestion: CubicBehaviour, pause: Span| {
+        let mut spec = selective(100);
+        spec.sender.congestion = CongestionName::Cubic;
+        spec.sender.cubic = congestion;
+        let mut s = Script::new(&spec);
+        s.sender.write(100 * MSS);
+        assert_eq!(s.sent().len(), 100);
+        s.now = at(100);
+        assert_eq!(s.on_sack(0, &[(2, 100)]), [1]);
+        s.now = at(200);
+        assert_eq!(s.on_ack(100), NONE);
+        assert_eq!(s.cwnd().round(), 70.0);
+        let (mut acked, mut high) = (100, 100);
+        for _ in 0..2 {
+            s.now += pause;
+            s.sender.write(300 * MSS);
+            high = high.max(*s.sent().last().unwrap());
+            while acked < high {
+                s.now += Span::from_millis(100);
+                for number in acked + 1..=high {
+                    high = high.max(s.on_ack(number).last().copied().unwrap_or(0));
+                    acked = number;
+                }
+            }
+        }
+        s.cwnd()
+    };
+    for behaviour in [CubicBehaviour::Rfc9438, CubicBehaviour::Linux] {
+        let without = after(behaviour, Span::ZERO);
+        assert!((70.0..100.0).contains(&without), "{without}");
+        assert_eq!(after(behaviour, Span::from_secs(60)), without);
+    }
 }

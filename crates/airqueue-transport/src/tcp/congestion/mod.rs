@@ -56,6 +56,10 @@ pub trait Controller: Debug + Send + Sync {
     fn on_ack(&mut self, ack: &Acked);
     /// New data were acknowledged, whether or not the window limits the sender.
     fn on_round_trip(&mut self, _ack: &Acked) {}
+    /// New data were acknowledged of a window that does not limit the sender: instead of [`Controller::on_ack`].
+    fn on_unused(&mut self, _now: Time) {}
+    /// Data are sent for the first time in `pause`, and nothing is outstanding.
+    fn on_restart(&mut self, _now: Time, _pause: Span) {}
     /// Congestion was detected, by a loss or by ECN, with this much outstanding.
     fn on_congestion(&mut self, flight_bytes: u64);
     /// The retransmission timer expired with this much outstanding; `again`: the timer had expired before for this

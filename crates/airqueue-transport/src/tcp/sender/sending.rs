@@ -82,6 +82,9 @@ impl Sender {
         if self.deadline == Time::MAX || self.recovery.restarts_timer(&piece) {
             self.deadline = now + self.rto.timeout(); // RFC 6298, (5.1)
         }
+        if let Some(last) = self.last_sent.filter(|_| self.recovery.is_idle()) {
+            self.controller.on_restart(now, now - last);
+        }
         self.note_departure(&piece, now);
         self.recovery.on_sent(piece, now, self.rto.srtt(), self.deadline);
         let new = piece.kind == SegmentKind::New;

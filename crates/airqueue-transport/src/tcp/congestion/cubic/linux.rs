@@ -150,6 +150,13 @@ impl Controller for LinuxCubic {
         }
     }
 
+    /// `cubictcp_cwnd_event`: the pause does not count.
+    fn on_restart(&mut self, now: Time, pause: Span) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.began = now.min(epoch.began + pause);
+        }
+    }
+
     fn on_congestion(&mut self, _: u64) {
         self.remember_loss();
         self.cwnd = self.ssthresh;
@@ -229,6 +236,21 @@ mod tests {
         run(&mut cubic, 1, rounds / 1e3, |_, _| {});
         let gained = cubic.cwnd as f64 - 70.0;
         assert!((gained - 8.0 / 15.0 * rounds).abs() < 0.03 * gained + 1.0, "{gained}");
+    }
+
+    /// `cubictcp_cwnd_event`: an idle minute does not count as time since the loss.
+    #[test]
+    fn a_pause_does_not_count() {
+        let after = |pause: Span| {
+            let mut cubic = new(1000);
+            cubic.on_congestion(0);
+            let at = |ms| Time::ZERO + Span::from_millis(ms);
+            (0..=3000).for_each(|ms| cubic.on_ack(&acked(MSS, at(ms))));
+            cubic.on_restart(at(3000) + pause, pause);
+            (3001..=5000).for_each(|ms| cubic.on_ack(&acked(MSS, at(ms) + pause)));
+            cubic.cwnd
+        };
+        assert_eq!(after(Span::from_secs(60)), after(Span::ZERO));
     }
 
     /// Fast convergence, and the threshold of β.

@@ -1,7 +1,7 @@
 //! RFC 9438: the window is a cubic function of the time since the last loss.
 
 use crate::tcp::congestion::{Acked, Controller, Growth, Window};
-use airqueue_core::Time;
+use airqueue_core::{Span, Time};
 
 /// C, in segments per cubic second (section 5.1).
 const C: f64 = 0.4;
@@ -26,7 +26,10 @@ pub struct Cubic {
 /// A stage of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
+    /// Later by the time in which the window did not limit the sender, which does not count (sections 4.2 and 5.8).
     began: Time,
+    /// When an acknowledgement last came.
+    seen: Time,
     /// K, in seconds.
     k: f64,
     /// The plateau, in segments.
@@ -60,7 +63,7 @@ impl Cubic {
         let cwnd = self.segments();
         let below = cwnd < self.w_max && !self.after_timeout;
         let w_max = if below { self.w_max } else { cwnd };
-        Stage { began: now, k: libm::cbrt((w_max - cwnd) / C), w_max, reno: cwnd }
+        Stage { began: now, seen: now, k: libm::cbrt((w_max - cwnd) / C), w_max, reno: cwnd }
     }
 
     /// Congestion avoidance for `acked` segments (sections 4.3 to 4.5).
@@ -69,6 +72,7 @@ impl Cubic {
         let mut stage = self.stage.unwrap_or_else(|| self.new_stage(ack.now));
         let alpha = if stage.reno >= self.prior { 1.0 } else { ALPHA };
         stage.reno += alpha * acked / cwnd;
+        stage.seen = ack.now;
         self.stage = Some(stage);
         let t = (ack.now - stage.began).as_secs_f64();
         let next = if stage.cubic(t) < stage.reno {
@@ -99,6 +103,18 @@ impl Controller for Cubic {
         }
     }
 
+    fn on_unused(&mut self, now: Time) {
+        if let Some(stage) = &mut self.stage {
+            stage.began += now - stage.seen;
+            stage.seen = now;
+        }
+    }
+
+    /// The pause began with the last acknowledgement, not with what was sent last.
+    fn on_restart(&mut self, now: Time, _: Span) {
+        self.on_unused(now);
+    }
+
     fn on_congestion(&mut self, flight_bytes: u64) {
         self.remember_loss(flight_bytes);
         self.after_timeout = false;
@@ -116,7 +132,6 @@ impl Controller for Cubic {
 
     fn cap(&mut self, bytes: u64) {
         self.window.cwnd = self.window.cwnd.min(bytes as f64);
-        // Time without data does not count (section 5.8).
         self.stage = None;
     }
 
@@ -133,7 +148,6 @@ impl Controller for Cubic {
 mod tests {
     use super::*;
     use crate::tcp::congestion::acked;
-    use airqueue_core::Span;
 
     const MSS: u64 = 1000;
     const BYTES: Growth = Growth::Bytes { segments_per_ack: 1 };
@@ -181,6 +195,44 @@ mod tests {
         run(&mut cubic, rtt, (to_prior + 40.0) / 1e3, |_, _| {});
         let beyond = cubic.segments() - 100.0;
         assert!((beyond / 40.0 - 1.0).abs() < 0.05, "{beyond}");
+    }
+
+    /// Section 5.8: neither an idle minute nor one whose window is not used counts as time since the loss.
+    #[test]
+    fn time_without_need_of_the_window_does_not_count() {
+        let after = |pause_s: i64, wait: fn(&mut Cubic, Time)| {
+            let mut cubic = Cubic::new(MSS as u32, 1000 * MSS, BYTES);
+            cubic.on_congestion(1000 * MSS);
+            let at = |ms| Time::ZERO + Span::from_millis(ms);
+            (0..=3000).for_each(|ms| cubic.on_ack(&acked(MSS, at(ms))));
+            (1..=pause_s).for_each(|s| wait(&mut cubic, at(3000 + 1000 * s)));
+            let later = (3001..=5000).map(|ms| at(ms + 1000 * pause_s));
+            later.for_each(|now| cubic.on_ack(&acked(MSS, now)));
+            cubic.segments()
+        };
+        let without = after(0, |_, _| {});
+        assert_eq!(after(60, |cubic, now| cubic.on_restart(now, Span::from_secs(1))), without);
+        assert_eq!(after(60, |cubic, now| cubic.on_unused(now)), without);
+        assert!(after(60, |_, _| {}) > without + 500.0);
+    }
+
+    /// The round trip of what was sent last is no pause, and nothing is left out twice: bursts every 150 ms, 100 ms of
+    /// round trip.
+    #[test]
+    fn nothing_but_the_pause_is_left_out() {
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let began = |window_is_used: bool| {
+            let mut cubic = Cubic::new(MSS as u32, 1000 * MSS, BYTES);
+            cubic.on_congestion(1000 * MSS);
+            cubic.on_ack(&acked(MSS, at(0)));
+            match window_is_used {
+                true => cubic.on_ack(&acked(MSS, at(100))),
+                false => cubic.on_unused(at(100)),
+            }
+            cubic.on_restart(at(150), Span::from_millis(150));
+            cubic.stage.unwrap().began
+        };
+        assert_eq!((began(true), began(false)), (at(50), at(150)));
     }
 
     /// Section 4.7: a loss below the last plateau lowers the next one to (1 + β) / 2 of the window.
