@@ -27,6 +27,8 @@ pub struct Run {
     pub(super) names: Arc<Names>,
     calls: Arc<[(FlowId, Call)]>,
     pictures: Arc<[(FlowId, Span)]>,
+    /// The end of the warm-up.
+    counts_from: Time,
     end: Time,
     pub(super) series: Option<Series>,
     messages: Option<Messages>,
@@ -95,7 +97,8 @@ impl Run {
         let end = Time::ZERO + scenario.warm_up + scenario.duration;
         let (names, calls) = (scenario.names.clone(), scenario.calls.clone());
         let pictures = scenario.pictures.clone();
-        Ok(Run { network, names, calls, pictures, end, series: None, messages })
+        let counts_from = Time::ZERO + scenario.warm_up;
+        Ok(Run { network, names, calls, pictures, counts_from, end, series: None, messages })
     }
 
     /// The simulated time, from the beginning of the warm-up.
@@ -121,6 +124,10 @@ impl Run {
         match &mut self.series {
             Some(series) => series.run_before(&mut self.network, until),
             None => self.network.run_before(until),
+        }
+        // That counting begins comes first in its instant, and is not ahead.
+        if until == self.counts_from && self.network.model.wlan().counting_since() < until {
+            self.network.step(until);
         }
     }
 
