@@ -380,9 +380,10 @@ fn cubic_goes_on_after_a_pause_as_without() {
             high = high.max(*s.sent().last().unwrap());
             while acked < high {
                 s.now += Span::from_millis(100);
-                for number in acked + 1..=high {
+                let outstanding = acked + 1..=high;
+                acked = high;
+                for number in outstanding {
                     high = high.max(s.on_ack(number).last().copied().unwrap_or(0));
-                    acked = number;
                 }
             }
         }
