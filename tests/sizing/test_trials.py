@@ -239,7 +239,7 @@ def test_a_small_divided_buffer_gives_what_is_simulated():
 
 def test_a_buffer_that_rdqm_would_make_worse_is_not_divided():
     flows = [Receiver(54e6, 0.02), Receiver(54e6, 0.15), Receiver(6e6, None)]
-    sized = size_rdqm(flows, 100)
+    sized = size_rdqm(flows, 30)
     trial = trials.rdqm.try_division(sized)
     assert trial.is_worse
     advice = rdqm_advice(sized, device="wlan0", trial=trial)
